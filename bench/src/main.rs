@@ -1,0 +1,2 @@
+//! Speed beside a peer, in the same run.
+fn main() {}

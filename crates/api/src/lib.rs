@@ -1,0 +1,9 @@
+//! Creel's own wire and output shapes: plain data, versioned, additive only.
+//!
+//! Owns: the run plan handed to a holder, the keeper's socket protocol, transcript entries, and
+//! every `--json` shape. Must not know: files, clocks, rules. Start at [`plan`].
+//!
+//! Invariants: a reader keeps unknown fields and kinds out of its way instead of failing; a field,
+//! once published, keeps its name and meaning.
+
+pub mod plan;

@@ -1,0 +1,2 @@
+//! The one executable of Creel.
+fn main() {}
