@@ -1,0 +1,66 @@
+//! Creating a session.
+
+use crate::command::{line, within, within_encoded};
+use crate::event::fact::SessionCreated;
+use crate::limits::{
+    MAX_DESCRIPTION_BYTES, MAX_ENVIRONMENT_BYTES, MAX_LAUNCH_KEY_BYTES, MAX_NAME_BYTES,
+    MAX_PATH_BYTES, MAX_PAYLOAD_BYTES, MAX_TITLE_BYTES, encoded_len,
+};
+use crate::refusal::Refusal;
+use crate::session::Session;
+
+/// Checks the bounds of a creation.
+///
+/// # Errors
+/// When a text is over its bound, a name is not a line, or the prompt is empty.
+pub fn check(created: &SessionCreated) -> Result<(), Refusal> {
+    line("runtime", &created.runtime, MAX_NAME_BYTES)?;
+    for (what, name) in [("profile", &created.profile), ("account", &created.account)] {
+        if let Some(name) = name {
+            line(what, name, MAX_NAME_BYTES)?;
+        }
+    }
+    prompt(&created.prompt)?;
+    line("working directory", &created.cwd, MAX_PATH_BYTES)?;
+    if let Some(title) = &created.title {
+        line("title", title, MAX_TITLE_BYTES)?;
+    }
+    if let Some(description) = &created.description {
+        within_encoded("description", description, MAX_DESCRIPTION_BYTES)?;
+    }
+    if let Some(key) = &created.key {
+        line("key", &key.key, MAX_LAUNCH_KEY_BYTES)?;
+    }
+    let len_bytes: usize =
+        created.environment.iter().map(|(k, v)| encoded_len(k) + encoded_len(v) + 6).sum();
+    if len_bytes > MAX_ENVIRONMENT_BYTES {
+        let what = "kept environment";
+        return Err(Refusal::TooLong { what, len_bytes, max_bytes: MAX_ENVIRONMENT_BYTES });
+    }
+    Ok(())
+}
+
+/// Checks a prompt.
+///
+/// # Errors
+/// When it is empty or over the payload bound.
+pub fn prompt(text: &str) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Empty { what: "prompt" });
+    }
+    within("prompt", text, MAX_PAYLOAD_BYTES)
+}
+
+/// Answers a launch whose key names a session that is already there.
+///
+/// # Errors
+/// When the other arguments differ.
+pub fn same_key(session: &Session, created: &SessionCreated) -> Result<(), Refusal> {
+    if let (Some(ours), Some(theirs)) = (&session.key, &created.key)
+        && ours == theirs
+    {
+        return Ok(());
+    }
+    let key = created.key.as_ref().map(|k| k.key.clone()).unwrap_or_default();
+    Err(Refusal::KeyTaken { key, session: session.id })
+}

@@ -1,0 +1,80 @@
+//! What a session is owed when nobody runs it: the one rule that the keeper, the host and the
+//! verbs ask, always after winning the lease.
+
+#[cfg(test)]
+mod tests;
+
+use crate::limits::MAX_REPROMPTS;
+use crate::session::Session;
+use crate::time::Timestamp;
+use crate::words::{Authority, Cause, EndReason, WorkState};
+
+/// What is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owed {
+    /// Nothing.
+    Nothing,
+    /// A run is marked live: its lease holder must still be there, or it is lost.
+    LiveRun,
+    /// The intended run never started; start it under its own id.
+    StartIntended,
+    /// The turn returned nothing; ask again.
+    Reprompt {
+        /// 1 or 2.
+        attempt: u32,
+    },
+    /// Something waits for a session at rest: append an intent that delivers everything up to here.
+    Wake {
+        /// The newest sequence that the digest covers; none for a due time or an answer alone.
+        through_sequence: Option<u64>,
+    },
+}
+
+/// Decides what is owed at `now`.
+pub fn decide(session: &Session, now: Timestamp) -> Owed {
+    if session.authority == Authority::Delivery || session.discarded {
+        return Owed::Nothing;
+    }
+    if session.live_run().is_some() {
+        return Owed::LiveRun;
+    }
+    if session.intent.is_some() {
+        return Owed::StartIntended;
+    }
+    if !session.is_unattended() {
+        return Owed::Nothing;
+    }
+    let Some(run) = session.current_run() else { return Owed::Nothing };
+    let has_answer = session.questions.iter().any(|q| !q.is_open());
+    let is_at_rest = match session.work_state() {
+        WorkState::Awaiting => true,
+        // A run that ended on its own while it asked: only the answer goes on.
+        WorkState::Working => run.end_reason.is_some_and(EndReason::is_unreturned_exit),
+        WorkState::NeedsInput | WorkState::Finished | WorkState::Abandoned => return Owed::Nothing,
+    };
+    if is_at_rest && has_answer {
+        return Owed::Wake { through_sequence: session.pending.last_sequence };
+    }
+    if session.work_state() == WorkState::Awaiting {
+        let is_due = session.pending.wake_at.is_some_and(|at| at <= now);
+        return if session.pending.count > 0 || is_due {
+            Owed::Wake { through_sequence: session.pending.last_sequence }
+        } else {
+            Owed::Nothing
+        };
+    }
+    if is_at_rest && run.attempt < MAX_REPROMPTS {
+        return Owed::Reprompt { attempt: run.attempt + 1 };
+    }
+    Owed::Nothing
+}
+
+/// Returns the cause of the run that settles a debt.
+pub fn cause(owed: Owed, session: &Session) -> Option<Cause> {
+    match owed {
+        Owed::Nothing | Owed::LiveRun => None,
+        Owed::StartIntended => session.intent.as_ref().map(|i| i.cause),
+        Owed::Reprompt { .. } => Some(Cause::Reprompt),
+        Owed::Wake { .. } => Some(Cause::Wake),
+    }
+}
