@@ -1,0 +1,20 @@
+//! Everything that is Linux: `/proc`, pidfds, `flock`, inotify, cgroups, Unix sockets.
+//!
+//! Nothing outside this tree names a system call.
+
+pub mod boot;
+pub mod cgroup;
+pub mod end_tree;
+pub mod exit;
+mod lock_wait;
+pub mod os_fs;
+pub mod poll;
+mod proc_stat;
+pub mod process;
+pub mod runtime_dir;
+pub mod session;
+pub mod signal;
+pub mod socket;
+pub mod spawn;
+pub mod tree;
+pub mod watch;

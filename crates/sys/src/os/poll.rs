@@ -1,0 +1,46 @@
+//! Waiting for descriptors to become readable, with a deadline that survives interruptions.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::Deadline;
+
+/// Waits until some of `fds` are readable, closed by their peer, or failed.
+///
+/// Returns their positions in `fds`, in order; empty when `within` passed first.
+pub fn wait_readable(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec<usize>> {
+    wait_for(fds, PollFlags::IN, within)
+}
+
+/// Waits until some of `fds` can be written or failed; like [`wait_readable`].
+pub fn wait_writable(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec<usize>> {
+    wait_for(fds, PollFlags::OUT, within)
+}
+
+fn wait_for(fds: &[BorrowedFd<'_>], flags: PollFlags, within: Duration) -> io::Result<Vec<usize>> {
+    let deadline = Deadline::after(within);
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, flags)).collect();
+    loop {
+        let timeout = timespec(deadline.remaining());
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(polled
+        .iter()
+        .enumerate()
+        .filter_map(|(at, fd)| (!fd.revents().is_empty()).then_some(at))
+        .collect())
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    let tv_sec = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    Timespec { tv_sec, tv_nsec: duration.subsec_nanos().into() }
+}

@@ -1,0 +1,231 @@
+//! Finding every process that may still belong to one session.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
+use std::io;
+
+use crate::os::boot;
+use crate::os::cgroup::Cgroup;
+use crate::os::process::ProcessIdentity;
+use crate::os::tree::{
+    Environ, ExeIdentity, ProcessEntry, ProcessTable, cmdline, environ_value, exe,
+};
+
+/// The variable that marks the processes of a session, inherited by all they start.
+pub const SESSION_VARIABLE: &str = "ORBH_SESSION_ID";
+
+/// The first argument of a holder.
+pub const HOLD_ARGUMENT: &str = "hold";
+
+/// Why a process is taken to belong to a session. The strongest reason is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Proof {
+    /// It descends from the session's root.
+    Descendant,
+    /// Its environment names the session.
+    Environment,
+    /// It is in the process session of the session's agent.
+    Session,
+    /// It is in the cgroup of the session's run.
+    Cgroup,
+    /// Nothing proves that it belongs, and nothing that it doesn't: it is the user's own, started
+    /// since the run did, left behind by its parent, and hides its environment.
+    Unreadable,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Descendant => "descends from the session",
+            Self::Environment => "names the session in its environment",
+            Self::Session => "is in the agent's process session",
+            Self::Cgroup => "is in the run's cgroup",
+            Self::Unreadable => "hides its environment",
+        })
+    }
+}
+
+/// A living process that may belong to a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    /// Who it is.
+    pub identity: ProcessIdentity,
+    /// The name of its program.
+    pub comm: String,
+    /// Why it is suspected.
+    pub proof: Proof,
+}
+
+/// What is known of a session's processes. The more is given, the more is found.
+///
+/// The calling process is never found. A nested holder (another session's, started from inside
+/// this one) is released with its whole subtree: its executable is `holder_exe`, its first
+/// argument is [`HOLD_ARGUMENT`], and its environment names another session.
+#[derive(Clone, Debug)]
+pub struct SessionQuery {
+    /// The session whose processes are sought.
+    pub session_id: String,
+    /// Its root, usually the holder; itself not sought, and without effect once it is dead.
+    pub root: Option<ProcessIdentity>,
+    /// The leader of the agent's process session, dead or alive.
+    pub leader: Option<ProcessIdentity>,
+    /// The cgroup of the run. With one, unreadable processes outside of it are cleared.
+    pub cgroup: Option<Cgroup>,
+    /// Pids that are not sought; their subtrees are.
+    pub exempt: BTreeSet<i32>,
+    /// Start of the run in clock ticks since boot. Without it, unreadable processes are cleared.
+    pub since_ticks: Option<u64>,
+    /// The executable of holders.
+    pub holder_exe: ExeIdentity,
+}
+
+impl SessionQuery {
+    /// Makes a query that knows the session's id alone; holders run the caller's executable.
+    pub fn new(session_id: impl Into<String>) -> io::Result<Self> {
+        Ok(Self {
+            session_id: session_id.into(),
+            root: None,
+            leader: None,
+            cgroup: None,
+            exempt: BTreeSet::new(),
+            since_ticks: None,
+            holder_exe: ExeIdentity::own()?,
+        })
+    }
+
+    /// Scans `/proc` for living processes of the session, in the order of their pids.
+    pub fn find(&self) -> io::Result<Vec<Suspect>> {
+        let boot_id = boot::boot_id()?;
+        let table = ProcessTable::read()?;
+        let members = match &self.cgroup {
+            Some(cgroup) => cgroup.pids()?.into_iter().collect(),
+            None => BTreeSet::new(),
+        };
+        let marks = Marks { query: self, boot_id: &boot_id, table: &table, members };
+        let released = marks.released();
+        let descendants = marks.descendants();
+        let own_pid = rustix::process::getpid().as_raw_nonzero().get();
+        let sought = table.entries().filter(|entry| {
+            let pid = entry.pid;
+            !entry.is_dead()
+                && pid != own_pid
+                && !released.contains(&pid)
+                && !self.exempt.contains(&pid)
+                && self.root.as_ref().is_none_or(|root| !is_entry(root, entry))
+        });
+        let suspect = |entry: &ProcessEntry| {
+            let proof = if descendants.contains(&entry.pid) {
+                Proof::Descendant
+            } else {
+                marks.proof(entry)?
+            };
+            Some(Suspect {
+                identity: ProcessIdentity {
+                    pid: entry.pid,
+                    start_ticks: entry.start_ticks,
+                    boot_id: boot_id.clone(),
+                },
+                comm: entry.comm.clone(),
+                proof,
+            })
+        };
+        Ok(sought.filter_map(suspect).collect())
+    }
+}
+
+struct Marks<'a> {
+    query: &'a SessionQuery,
+    boot_id: &'a str,
+    table: &'a ProcessTable,
+    members: BTreeSet<i32>,
+}
+
+impl Marks<'_> {
+    fn descendants(&self) -> BTreeSet<i32> {
+        self.query
+            .root
+            .as_ref()
+            .filter(|root| {
+                root.boot_id == self.boot_id
+                    && self.table.entry(root.pid).is_some_and(|entry| is_entry(root, entry))
+            })
+            .map(|root| self.table.descendants_of(root.pid))
+            .unwrap_or_default()
+    }
+
+    /// Nested holders and all below them.
+    fn released(&self) -> BTreeSet<i32> {
+        let mut released = BTreeSet::new();
+        for entry in self.table.entries().filter(|entry| self.is_nested_holder(entry)) {
+            released.insert(entry.pid);
+            released.extend(self.table.descendants_of(entry.pid));
+        }
+        released
+    }
+
+    fn is_nested_holder(&self, entry: &ProcessEntry) -> bool {
+        cmdline(entry.pid).get(1).is_some_and(|arg| arg == HOLD_ARGUMENT)
+            && matches!(
+                environ_value(entry.pid, SESSION_VARIABLE),
+                Environ::Value(id) if id != self.query.session_id
+            )
+            && matches!(
+                exe(entry.pid),
+                Ok(Some(exe)) if exe.is_same_program(&self.query.holder_exe)
+            )
+    }
+
+    fn proof(&self, entry: &ProcessEntry) -> Option<Proof> {
+        let environ = environ_value(entry.pid, SESSION_VARIABLE);
+        match environ {
+            Environ::Value(id) if id == self.query.session_id => Some(Proof::Environment),
+            _ if self.is_in_process_session(entry) => Some(Proof::Session),
+            _ if self.members.contains(&entry.pid) => Some(Proof::Cgroup),
+            Environ::Unreadable if self.may_have_escaped(entry) => Some(Proof::Unreadable),
+            _ => None,
+        }
+    }
+
+    /// A session's number stays taken while it has a member; once it has none, another process
+    /// can get it as its pid, and is then told apart by its start time.
+    fn is_in_process_session(&self, entry: &ProcessEntry) -> bool {
+        self.query.leader.as_ref().is_some_and(|leader| {
+            leader.boot_id == self.boot_id
+                && leader.pid == entry.sid
+                && entry.start_ticks >= leader.start_ticks
+                && self.table.entry(leader.pid).is_none_or(|entry| is_entry(leader, entry))
+        })
+    }
+
+    fn may_have_escaped(&self, entry: &ProcessEntry) -> bool {
+        self.query.cgroup.is_none()
+            && self.query.since_ticks.is_some_and(|since| entry.start_ticks >= since)
+            && is_left_behind(self.table, entry)
+            && has_our_user(entry.pid)
+    }
+}
+
+fn is_entry(identity: &ProcessIdentity, entry: &ProcessEntry) -> bool {
+    identity.pid == entry.pid && identity.start_ticks == entry.start_ticks
+}
+
+/// Tells whether a process was adopted by the machine's or the user's service manager. Any other
+/// parent is itself looked at, and vouches for its children.
+fn is_left_behind(table: &ProcessTable, entry: &ProcessEntry) -> bool {
+    entry.ppid == 1 || table.entry(entry.ppid).is_some_and(|parent| parent.comm == "systemd")
+}
+
+fn has_our_user(pid: i32) -> bool {
+    let own = rustix::process::getuid().as_raw().to_string();
+    // The directory's owner would be root here, since the process hides from us.
+    fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("Uid:"))
+            .is_some_and(|uids| uids.split_ascii_whitespace().any(|uid| uid == own))
+    })
+}
+
+#[cfg(test)]
+mod tests;

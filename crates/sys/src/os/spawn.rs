@@ -1,0 +1,184 @@
+//! Starting a program in a process session of its own, with nothing inherited by accident.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::fcntl_dupfd_cloexec;
+
+use crate::os::exit::{Exit, reap_one};
+use crate::os::process::{ProcessHandle, ProcessIdentity, Signal};
+
+/// A descriptor that the program finds under a number of its own.
+#[derive(Debug)]
+pub struct InheritedFd {
+    /// What it gets.
+    pub fd: OwnedFd,
+    /// Where it gets it; 3 or more.
+    pub number: RawFd,
+}
+
+/// A program to start. Nothing but what is listed here reaches it: no variable, no descriptor, no
+/// ignored signal, no signal mask.
+#[derive(Debug)]
+pub struct SessionCommand {
+    /// The executable; sought on the `PATH` of `env` when it has no slash.
+    pub program: PathBuf,
+    /// Arguments after the program's name.
+    pub args: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Working directory.
+    pub cwd: PathBuf,
+    /// Standard input.
+    pub stdin: OwnedFd,
+    /// Standard output.
+    pub stdout: OwnedFd,
+    /// Standard error.
+    pub stderr: OwnedFd,
+    /// Further descriptors.
+    pub inherited: Vec<InheritedFd>,
+    /// The `cgroup.procs` of the group it joins before it runs
+    /// ([`Cgroup::join_file`](crate::cgroup::Cgroup::join_file)).
+    pub cgroup: Option<OwnedFd>,
+}
+
+/// A started child. Dropping it neither ends nor collects it.
+#[derive(Debug)]
+pub struct SessionChild {
+    /// Who it is. Also the leader of its process session.
+    pub identity: ProcessIdentity,
+    handle: ProcessHandle,
+}
+
+impl SessionChild {
+    /// Sends a signal; false when the child is gone.
+    pub fn signal(&self, signal: Signal) -> io::Result<bool> {
+        self.handle.signal(signal)
+    }
+
+    /// Waits for the end and collects it; `None` when `within` passed first.
+    pub fn wait(&self, within: Duration) -> io::Result<Option<Exit>> {
+        if self.handle.wait_gone(within)? { reap_one(self.handle.as_fd()) } else { Ok(None) }
+    }
+}
+
+/// Readable once the child has ended.
+impl AsFd for SessionChild {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// Starts a program as leader of a new process session.
+///
+/// Fails with the error of `exec` when the program can't be run, and with that of the cgroup when
+/// it can't be joined; nothing is left running then.
+pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
+    let numbers = Numbers::reserve(&command.inherited)?;
+    let mut child = Command::new(&command.program);
+    child
+        .args(&command.args)
+        .env_clear()
+        .envs(command.env)
+        .current_dir(&command.cwd)
+        .stdin(command.stdin)
+        .stdout(command.stdout)
+        .stderr(command.stderr);
+    let moves = numbers.moves();
+    let cgroup = command.cgroup.as_ref().map(AsRawFd::as_raw_fd);
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, on numbers that
+    // were laid out before: no allocation, no lock, no panic.
+    unsafe {
+        child.pre_exec(move || prepare(&moves, cgroup));
+    }
+    let pid = i32::try_from(child.spawn()?.id()).map_err(|_| io::ErrorKind::InvalidData)?;
+    // The child is not reaped yet, so that even if it ended, its pid is still its own.
+    let handle = ProcessHandle::of_child(pid)?;
+    let identity = ProcessIdentity::of(pid)?.ok_or(io::ErrorKind::NotFound)?;
+    Ok(SessionChild { identity, handle })
+}
+
+/// Descriptors kept in the parent so that the child's numbers are free of surprises.
+struct Numbers {
+    /// Duplicates above every target, so that no move overwrites a source still to be moved.
+    sources: Vec<(OwnedFd, RawFd)>,
+    /// Placeholders on the targets. Without them the standard library's pipe for errors of `exec`
+    /// could get such a number and be overwritten.
+    _placeholders: Vec<OwnedFd>,
+}
+
+impl Numbers {
+    fn reserve(inherited: &[InheritedFd]) -> io::Result<Self> {
+        if inherited.iter().any(|fd| fd.number < 3) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+        let above = inherited.iter().map(|fd| fd.number + 1).max().unwrap_or(3);
+        let mut sources = Vec::with_capacity(inherited.len());
+        let mut placeholders = vec![];
+        for InheritedFd { fd, number } in inherited {
+            sources.push((fcntl_dupfd_cloexec(fd, above)?, *number));
+            let placeholder = fcntl_dupfd_cloexec(&null, *number)?;
+            // Another number means that the target is taken by something else, which does as well.
+            if placeholder.as_raw_fd() == *number {
+                placeholders.push(placeholder);
+            }
+        }
+        Ok(Self { sources, _placeholders: placeholders })
+    }
+
+    fn moves(&self) -> Vec<(RawFd, RawFd)> {
+        self.sources.iter().map(|(fd, number)| (fd.as_raw_fd(), *number)).collect()
+    }
+}
+
+/// Runs in the child. Only async-signal-safe calls.
+fn prepare(moves: &[(RawFd, RawFd)], cgroup: Option<RawFd>) -> io::Result<()> {
+    rustix::process::setsid()?;
+    reset_signals();
+    // Descriptors that we inherited ourselves, e.g. the lock of a script that started us, must
+    // not live on in a program that outlives it. Kernels before 5.11 refuse the flag; there only
+    // our own, all close-on-exec, are kept back.
+    // SAFETY: marks descriptors of this process; no memory is touched.
+    unsafe {
+        libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int);
+    }
+    for (from, to) in moves {
+        // SAFETY: `from` is open (it was duplicated before the fork and is kept until the spawn
+        // returned), `to` is no descriptor that anything in this process still uses.
+        if unsafe { libc::dup2(*from, *to) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    if let Some(cgroup) = cgroup {
+        // SAFETY: the descriptor stays open in the parent until the spawn returned.
+        let cgroup = unsafe { BorrowedFd::borrow_raw(cgroup) };
+        rustix::io::write(cgroup, b"0")?;
+    }
+    Ok(())
+}
+
+fn reset_signals() {
+    for number in 1..=libc::SIGRTMAX() {
+        // SAFETY: sets a default disposition. Numbers that can't be set are refused, which is
+        // what is wanted for them.
+        unsafe {
+            libc::signal(number, libc::SIG_DFL);
+        }
+    }
+    let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `sigemptyset` initialises the set before it is read.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests;
