@@ -46,7 +46,7 @@ impl Catalog {
     /// Returns this catalog with a user's file on top; `path` is for messages only.
     ///
     /// A harness's fields replace the built-in ones one by one, profiles by name; a new name needs
-    /// at least `program`, `launch` and `prompt`. The file is refused whole on the first mistake.
+    /// at least `program`, `args` and `prompt`. The file is refused whole on the first mistake.
     pub fn with_overrides(mut self, text: &str, path: &str) -> Result<Self, CatalogError> {
         let file: UserFile = parse(path, text)?;
         for (name, entry) in file.harness {

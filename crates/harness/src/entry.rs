@@ -35,8 +35,7 @@ pub(crate) struct HarnessEntry {
     pub(crate) prompt: Option<PromptForm>,
     pub(crate) native_id: Option<NativeIdForm>,
     pub(crate) native_id_rules: Option<Vec<JsonRule>>,
-    pub(crate) launch: Option<Vec<Arg>>,
-    pub(crate) resume: Option<Vec<Arg>>,
+    pub(crate) args: Option<Vec<Arg>>,
     pub(crate) mcp: Option<McpEntry>,
     pub(crate) env: Option<BTreeMap<String, Template>>,
     pub(crate) environment: Option<Vec<String>>,
@@ -144,16 +143,20 @@ pub(crate) struct Profile {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct McpEntry {
-    /// The configuration, written as JSON; its strings are templates.
+    /// The configuration, written as JSON (`{mcpJson}`); its strings are templates.
     pub(crate) config: ConfigTree,
     /// Name of the file below the run directory that holds it, when the harness wants one.
     pub(crate) file: Option<String>,
+    /// What the file holds, when it isn't the JSON alone.
+    pub(crate) text: Option<Template>,
 }
 
 /// When a group of words is part of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Condition {
+    Launch,
+    Resume,
     Root,
     NotRoot,
     Shell,
@@ -161,7 +164,7 @@ pub(crate) enum Condition {
     Dir,
 }
 
-/// One item of a recipe.
+/// One item of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arg {
     /// A word that is always there.
@@ -229,8 +232,7 @@ impl HarnessEntry {
             prompt: over.prompt.or(self.prompt),
             native_id: over.native_id.or(self.native_id),
             native_id_rules: over.native_id_rules.or(self.native_id_rules),
-            launch: over.launch.or(self.launch),
-            resume: over.resume.or(self.resume),
+            args: over.args.or(self.args),
             mcp: over.mcp.or(self.mcp),
             env: over.env.or(self.env),
             environment: over.environment.or(self.environment),

@@ -97,11 +97,8 @@ impl Admission<'_> {
             if self.is_credential(&name) {
                 sorted.credentials.push((name, value));
             } else if self.is_base(&name) {
-                let kind = if holds_password(&value) {
-                    &mut sorted.credentials
-                } else {
-                    &mut sorted.base
-                };
+                let kind =
+                    if holds_password(&value) { &mut sorted.credentials } else { &mut sorted.base };
                 kind.push((name, value));
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use creel_api::plan::{JsonRule, ProviderRule};
 
 use crate::entry::{
-    Arg, Capability, Channel, HarnessEntry, McpEntry, NativeIdForm, Profile, PromptForm,
+    Arg, Capability, Channel, Condition, HarnessEntry, McpEntry, NativeIdForm, Profile, PromptForm,
 };
 use crate::template::Template;
 
@@ -33,8 +33,7 @@ pub(crate) struct Harness {
     pub(crate) prompt: PromptForm,
     pub(crate) native_id: NativeIdForm,
     pub(crate) native_id_rules: Vec<JsonRule>,
-    pub(crate) launch: Vec<Arg>,
-    pub(crate) resume: Vec<Arg>,
+    pub(crate) args: Vec<Arg>,
     pub(crate) mcp: Option<McpEntry>,
     pub(crate) env: BTreeMap<String, Template>,
     pub(crate) environment: Vec<String>,
@@ -51,27 +50,30 @@ impl Harness {
     /// Completes an entry, or says what it lacks.
     pub(crate) fn complete(name: &str, entry: HarnessEntry) -> Result<Self, String> {
         let program = entry.program.ok_or("missing field `program`")?;
-        let launch = entry.launch.ok_or("missing field `launch`")?;
-        let prompt = entry.prompt.ok_or(
-            "missing field `prompt`, expected one of `stdin`, `file`, `script`",
-        )?;
+        let args = entry.args.ok_or("missing field `args`, expected a list of words")?;
+        let prompt = entry
+            .prompt
+            .ok_or("missing field `prompt`, expected one of `stdin`, `file`, `script`")?;
         let native_id = entry.native_id.unwrap_or(NativeIdForm::None);
-        let resume = entry.resume.unwrap_or_default();
-        if native_id != NativeIdForm::None && resume.is_empty() {
-            return Err("missing field `resume`, expected a recipe, or `native-id = \"none\"`".into());
+        let resumes = args.iter().any(|arg| matches!(arg, Arg::When(Condition::Resume, _)));
+        if native_id != NativeIdForm::None && !resumes {
+            return Err("`args` can't resume, expected words under `when = \"resume\"`, or \
+                        `native-id = \"none\"`"
+                .into());
         }
         let channels = entry.channels.unwrap_or_else(|| vec![Channel::Shell]);
         if channels.is_empty() {
-            return Err("`channels` is empty, expected at least one of `shell`, `mcp`, `dir`".into());
+            return Err(
+                "`channels` is empty, expected at least one of `shell`, `mcp`, `dir`".into()
+            );
         }
         for profile in entry.profiles.values() {
             if let Some(channel) = profile.channel.filter(|channel| !channels.contains(channel)) {
                 let list = channels.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
-                return Err(format!("a profile asks for the channel `{channel}`, expected one of {list}"));
+                return Err(format!(
+                    "a profile asks for the channel `{channel}`, expected one of {list}"
+                ));
             }
-        }
-        if channels.contains(&Channel::Mcp) && entry.mcp.is_none() {
-            return Err("missing field `mcp`, expected a table with `config`".into());
         }
         Ok(Self {
             name: name.to_owned(),
@@ -84,8 +86,7 @@ impl Harness {
             prompt,
             native_id,
             native_id_rules: entry.native_id_rules.unwrap_or_default(),
-            launch,
-            resume,
+            args,
             mcp: entry.mcp,
             env: entry.env.unwrap_or_default(),
             environment: entry.environment.unwrap_or_default(),

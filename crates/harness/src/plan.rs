@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use creel_api::plan::{Command, PlanFile, Watch};
 
@@ -153,33 +154,47 @@ pub enum PlanError {
     },
 }
 
+/// A command in the making.
+struct Draft {
+    values: Values,
+    env: BTreeMap<String, String>,
+    files: Vec<PlanFile>,
+    stdin: String,
+}
+
+impl Draft {
+    /// Asks for a file and makes its path the value of `name`.
+    fn add_file(&mut self, path: &Path, name: Name, in_file: String) -> Result<(), PlanError> {
+        self.values.set(name, text(path)?);
+        self.files.push(PlanFile { path: path.to_owned(), text: in_file });
+        Ok(())
+    }
+}
+
 impl Target {
     /// Returns the process of a run and the rules to watch it by.
     ///
     /// Continuing without a native id is refused; starting over is the caller's explicit choice.
     pub fn plan(&self, run: &Invocation<'_>) -> Result<Prepared, PlanError> {
-        let (recipe, native_id) = self.recipe(run)?;
+        let native_id = self.native_id(run.start)?;
         let return_dir = run.places.run_dir.join("return");
-        let mut files = Vec::new();
-        let mut env = self.inherited(run)?;
-        let mut values = self.values(run, native_id)?;
-        values.set(Name::ReturnDir, text(&return_dir)?);
-        values.set_run_env(own_variables(&env));
-
-        let stdin = self.place_prompt(run, (&mut values, &mut env, &mut files))?;
-        self.announce_mcp(run, &mut values, &mut files)?;
-        self.add_recipe_variables(&values, &mut env);
+        let mut draft = self.draft(run, native_id)?;
+        draft.values.set(Name::ReturnDir, text(&return_dir)?);
         if self.channel == Channel::Dir {
-            env.insert("CREEL_RETURN_DIR".to_owned(), text(&return_dir)?);
+            draft.env.insert("CREEL_RETURN_DIR".to_owned(), text(&return_dir)?);
         }
+        draft.values.set_run_env(own_variables(&draft.env));
+        self.place_prompt(run, &mut draft)?;
+        self.announce_mcp(run, &mut draft)?;
+        self.add_recipe_variables(&mut draft);
 
         let command = Command {
             program: run.places.program.to_owned(),
-            args: self.words(recipe, run, &values)?,
-            env: env.into_iter().collect(),
+            args: self.words(run, &draft.values)?,
+            env: draft.env.into_iter().collect(),
             cwd: run.places.cwd.to_owned(),
-            stdin,
-            files,
+            stdin: draft.stdin,
+            files: draft.files,
         };
         Ok(Prepared {
             command,
@@ -188,27 +203,20 @@ impl Target {
         })
     }
 
-    fn recipe<'a>(
-        &'a self,
-        run: &Invocation<'a>,
-    ) -> Result<(&'a [Arg], Option<&'a str>), PlanError> {
-        let harness = &self.harness;
-        match (harness.native_id, run.start) {
-            (NativeIdForm::None, _) | (NativeIdForm::Discovered, Start::Fresh { .. }) => {
-                Ok((&harness.launch, None))
-            }
-            (NativeIdForm::Preassigned, Start::Fresh { native_id }) => {
-                Ok((&harness.launch, Some(native_id)))
-            }
-            (_, Start::Continue { native_id: Some(id) }) => Ok((&harness.resume, Some(id))),
+    fn native_id<'a>(&self, start: Start<'a>) -> Result<Option<&'a str>, PlanError> {
+        match (self.harness.native_id, start) {
+            (NativeIdForm::None, _) | (NativeIdForm::Discovered, Start::Fresh { .. }) => Ok(None),
+            (NativeIdForm::Preassigned, Start::Fresh { native_id }) => Ok(Some(native_id)),
+            (_, Start::Continue { native_id: Some(id) }) => Ok(Some(id)),
             (_, Start::Continue { native_id: None }) => {
                 Err(PlanError::NoNativeId { target: self.name() })
             }
         }
     }
 
-    /// The inherited variables that the target admits, the profile's, and Creel's own.
-    fn inherited(&self, run: &Invocation<'_>) -> Result<BTreeMap<String, String>, PlanError> {
+    /// The values and variables that don't depend on prompt and channel: what is inherited and
+    /// admitted, the profile's, and Creel's own.
+    fn draft(&self, run: &Invocation<'_>, native_id: Option<&str>) -> Result<Draft, PlanError> {
         let admitted = self.environment_from(
             run.environment.base.iter().chain(&run.environment.credentials).cloned(),
         );
@@ -224,10 +232,7 @@ impl Target {
             ("ORBH_ORB_ROOT_DIR".to_owned(), text(run.places.orb_root)?),
             ("CREEL_RUN_ID".to_owned(), run.run_id.to_owned()),
         ]);
-        Ok(env)
-    }
 
-    fn values(&self, run: &Invocation<'_>, native_id: Option<&str>) -> Result<Values, PlanError> {
         let mut values = Values::default();
         values.set(Name::SessionId, run.session_id);
         values.set(Name::RunId, run.run_id);
@@ -245,97 +250,82 @@ impl Target {
                 values.set(name, value);
             }
         }
-        Ok(values)
+        Ok(Draft { values, env, files: Vec::new(), stdin: String::new() })
     }
 
-    /// Puts the prompt where the harness reads it and returns what standard input carries.
-    fn place_prompt(
-        &self,
-        run: &Invocation<'_>,
-        (values, env, files): (&mut Values, &mut BTreeMap<String, String>, &mut Vec<PlanFile>),
-    ) -> Result<String, PlanError> {
-        let (file, in_file, stdin) = match self.harness.prompt {
-            PromptForm::Stdin => return self.compose(run),
-            PromptForm::File => ("prompt", self.compose(run)?, String::new()),
-            PromptForm::Script if run.cause.has_operator_prompt() => {
-                ("script", run.operator_prompt.to_owned(), String::new())
+    /// Puts the prompt where the harness reads it.
+    fn place_prompt(&self, run: &Invocation<'_>, draft: &mut Draft) -> Result<(), PlanError> {
+        let (file, in_file) = match self.harness.prompt {
+            PromptForm::Stdin => {
+                draft.stdin = self.compose(run)?;
+                return Ok(());
             }
+            PromptForm::File => ("prompt", self.compose(run)?),
             PromptForm::Script => {
-                // A NUL can't be in a variable; standard input has the text anyway.
-                if run.prompt.len() <= MAX_PROMPT_ENV_BYTES && !run.prompt.contains('\0') {
-                    env.insert("ORBH_PROMPT".to_owned(), run.prompt.to_owned());
+                if !run.cause.has_operator_prompt() {
+                    // A NUL can't be in a variable; standard input has the text anyway.
+                    if run.prompt.len() <= MAX_PROMPT_ENV_BYTES && !run.prompt.contains('\0') {
+                        draft.env.insert("ORBH_PROMPT".to_owned(), run.prompt.to_owned());
+                    }
+                    run.prompt.clone_into(&mut draft.stdin);
                 }
-                ("script", run.operator_prompt.to_owned(), run.prompt.to_owned())
+                ("script", run.operator_prompt.to_owned())
             }
         };
-        let path = run.places.run_dir.join(file);
-        values.set(Name::PromptFile, text(&path)?);
-        files.push(PlanFile { path, text: in_file });
-        Ok(stdin)
+        draft.add_file(&run.places.run_dir.join(file), Name::PromptFile, in_file)
     }
 
     /// The whole prompt: the contract (or a reminder of it) and the text of this run.
     fn compose(&self, run: &Invocation<'_>) -> Result<String, PlanError> {
         let return_dir = text(&run.places.run_dir.join("return"))?;
         let voice = self.voice(&return_dir);
-        let knows_contract =
-            self.can_resume() && matches!(run.start, Start::Continue { .. });
-        if knows_contract && self.channel != Channel::Dir {
+        let continues = self.continues(run);
+        // The return directory is another one for each run.
+        if continues && self.channel != Channel::Dir {
             return Ok(format!("{}\n{}", voice.reminder(run.session_id), run.prompt));
         }
         let contract = voice.contract(run.session_id, run.shape);
-        if knows_contract || run.cause.has_operator_prompt() {
+        if continues || run.cause.has_operator_prompt() {
             return Ok(format!("{contract}\n{}", run.prompt));
         }
         // An agent that starts over knows nothing of the task it is prompted about.
         Ok(format!("{contract}\n{}\n\n{}", run.operator_prompt, run.prompt))
     }
 
-    fn announce_mcp(
-        &self,
-        run: &Invocation<'_>,
-        values: &mut Values,
-        files: &mut Vec<PlanFile>,
-    ) -> Result<(), PlanError> {
+    fn announce_mcp(&self, run: &Invocation<'_>, draft: &mut Draft) -> Result<(), PlanError> {
         let (Channel::Mcp, Some(mcp)) = (self.channel, &self.harness.mcp) else { return Ok(()) };
-        let config = mcp.config.render(values).map_err(|name| self.no_value(name))?.to_string();
-        if let Some(file) = &mcp.file {
-            let path = run.places.run_dir.join(file);
-            values.set(Name::McpFile, text(&path)?);
-            files.push(PlanFile { path, text: config.clone() });
-        }
-        values.set(Name::McpJson, config);
-        Ok(())
+        let config = mcp.config.render(&draft.values).map_err(|name| self.no_value(name))?;
+        draft.values.set(Name::McpJson, config.to_string());
+        let Some(file) = &mcp.file else { return Ok(()) };
+        let in_file = match &mcp.text {
+            Some(template) => template.render(&draft.values).map_err(|name| self.no_value(name))?,
+            None => config.to_string(),
+        };
+        draft.add_file(&run.places.run_dir.join(file), Name::McpFile, in_file)
     }
 
     /// Adds the recipe's own variables whose placeholders all have a value.
-    fn add_recipe_variables(&self, values: &Values, env: &mut BTreeMap<String, String>) {
+    fn add_recipe_variables(&self, draft: &mut Draft) {
         for (name, template) in &self.harness.env {
-            if let Ok(value) = template.render(values) {
-                env.insert(name.clone(), value);
+            if let Ok(value) = template.render(&draft.values) {
+                draft.env.insert(name.clone(), value);
             }
         }
     }
 
-    fn words(
-        &self,
-        recipe: &[Arg],
-        run: &Invocation<'_>,
-        values: &Values,
-    ) -> Result<Vec<String>, PlanError> {
+    fn words(&self, run: &Invocation<'_>, values: &Values) -> Result<Vec<String>, PlanError> {
+        let all = |group: &[Template]| -> Result<Vec<String>, PlanError> {
+            let words: Result<_, Name> =
+                group.iter().map(|template| template.render(values)).collect();
+            words.map_err(|name| self.no_value(name))
+        };
         let mut words = Vec::new();
-        for arg in recipe {
+        for arg in &self.harness.args {
             match arg {
-                Arg::Word(template) => {
-                    words.push(template.render(values).map_err(|name| self.no_value(name))?);
-                }
-                Arg::Group(group) => {
-                    let rendered: Result<Vec<_>, Name> =
-                        group.iter().map(|template| template.render(values)).collect();
-                    words.extend(rendered.unwrap_or_default());
-                }
-                Arg::When(condition, group) if self.holds(*condition, run.privilege) => {
-                    words.extend(self.all_words(group, values)?);
+                Arg::Word(template) => words.extend(all(slice::from_ref(template))?),
+                Arg::Group(group) => words.extend(all(group).unwrap_or_default()),
+                Arg::When(condition, group) if self.holds(*condition, run) => {
+                    words.extend(all(group)?);
                 }
                 Arg::When(..) => {}
                 Arg::Profile => words.extend(self.profile.args.iter().cloned()),
@@ -344,21 +334,20 @@ impl Target {
         Ok(words)
     }
 
-    fn all_words(&self, group: &[Template], values: &Values) -> Result<Vec<String>, PlanError> {
-        group
-            .iter()
-            .map(|template| template.render(values).map_err(|name| self.no_value(name)))
-            .collect()
-    }
-
-    fn holds(&self, condition: Condition, privilege: Privilege) -> bool {
+    fn holds(&self, condition: Condition, run: &Invocation<'_>) -> bool {
         match condition {
-            Condition::Root => privilege == Privilege::Root,
-            Condition::NotRoot => privilege == Privilege::User,
+            Condition::Launch => !self.continues(run),
+            Condition::Resume => self.continues(run),
+            Condition::Root => run.privilege == Privilege::Root,
+            Condition::NotRoot => run.privilege == Privilege::User,
             Condition::Shell => self.channel == Channel::Shell,
             Condition::Mcp => self.channel == Channel::Mcp,
             Condition::Dir => self.channel == Channel::Dir,
         }
+    }
+
+    fn continues(&self, run: &Invocation<'_>) -> bool {
+        self.can_resume() && matches!(run.start, Start::Continue { .. })
     }
 
     fn watch(&self, return_dir: Option<PathBuf>) -> Watch {
@@ -385,15 +374,11 @@ impl Target {
 fn own_variables(env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     const STARTS: [&str; 3] = ["ORBH_", "CREEL_", "XDG_"];
     env.iter()
-        .filter(|(name, _)| {
-            *name == "HOME" || STARTS.iter().any(|start| name.starts_with(start))
-        })
+        .filter(|(name, _)| *name == "HOME" || STARTS.iter().any(|start| name.starts_with(start)))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
 
 fn text(path: &Path) -> Result<String, PlanError> {
-    path.to_str()
-        .map(str::to_owned)
-        .ok_or_else(|| PlanError::PathNotText { path: path.to_owned() })
+    path.to_str().map(str::to_owned).ok_or_else(|| PlanError::PathNotText { path: path.to_owned() })
 }

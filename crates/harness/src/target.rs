@@ -59,13 +59,13 @@ impl Target {
     pub(crate) fn new(harness: Harness, profile: Option<&str>) -> Result<Self, TargetError> {
         let settings = match profile {
             None => Profile::default(),
-            Some(name) => harness.profiles.get(name).cloned().ok_or_else(|| {
-                TargetError::UnknownProfile {
+            Some(name) => {
+                harness.profiles.get(name).cloned().ok_or_else(|| TargetError::UnknownProfile {
                     runtime: harness.name.clone(),
                     name: name.to_owned(),
                     known: harness.profiles.keys().cloned().collect(),
-                }
-            })?,
+                })?
+            }
         };
         let first = harness.channels.first().copied().unwrap_or(Channel::Shell);
         Ok(Self {
@@ -178,9 +178,6 @@ impl Target {
     }
 
     pub(crate) fn admission(&self) -> Admission<'_> {
-        Admission {
-            environment: &self.harness.environment,
-            credentials: &self.harness.credentials,
-        }
+        Admission { environment: &self.harness.environment, credentials: &self.harness.credentials }
     }
 }
