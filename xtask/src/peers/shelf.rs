@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-/// Longest wait for one npm install; the largest agent took under two minutes on two cores.
+/// Longest wait for one npm install: hundreds of megabytes over a slow line.
 const MAX_INSTALL_SECONDS: &str = "900";
 
 /// Longest wait for `--version`: a first start of a Node program on a busy machine.

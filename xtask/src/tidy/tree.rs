@@ -37,6 +37,10 @@ impl Tree {
             .arg("-C")
             .arg(root)
             .args(arguments)
+            // Under a git hook these name another tree than `root`.
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_INDEX_FILE")
+            .env_remove("GIT_WORK_TREE")
             .output()
             .context("starting git")?;
         ensure!(output.status.success(), "git ls-files failed in {}", root.display());
@@ -119,7 +123,15 @@ mod tests {
     use super::Tree;
 
     fn git(root: &Path, arguments: &[&str]) {
-        let status = Command::new("git").arg("-C").arg(root).args(arguments).status().unwrap();
+        let status = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(arguments)
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_INDEX_FILE")
+            .env_remove("GIT_WORK_TREE")
+            .status()
+            .unwrap();
         assert!(status.success(), "git {arguments:?}");
     }
 
