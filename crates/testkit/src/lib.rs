@@ -1,1 +1,3 @@
 //! Creel testkit.
+
+pub mod disk;
