@@ -94,8 +94,11 @@ fn parse<T: DeserializeOwned>(path: &str, text: &str) -> Result<T, CatalogError>
     };
     let document =
         toml::Deserializer::parse(text).map_err(|error| syntax(String::new(), &error))?;
-    serde_path_to_error::deserialize(document)
-        .map_err(|error| syntax(error.path().to_string(), error.inner()))
+    serde_path_to_error::deserialize(document).map_err(|error| {
+        // The path shows how toml passes spans through serde; nobody wrote that key.
+        let key = error.path().to_string().replace(".$__serde_spanned_private_value", "");
+        syntax(key, error.inner())
+    })
 }
 
 #[cfg(test)]

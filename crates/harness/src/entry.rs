@@ -117,8 +117,10 @@ pub(crate) enum PromptForm {
 pub(crate) enum NativeIdForm {
     /// There is no native session: every run starts anew.
     None,
-    /// We choose it.
+    /// We choose it; the native session exists once the process reported it.
     Preassigned,
+    /// We choose it, and the same words start or continue the session of that id.
+    Keyed,
     /// `native-id-rules` find it on standard output.
     Discovered,
 }

@@ -56,7 +56,8 @@ impl Harness {
             .ok_or("missing field `prompt`, expected one of `stdin`, `file`, `script`")?;
         let native_id = entry.native_id.unwrap_or(NativeIdForm::None);
         let resumes = args.iter().any(|arg| matches!(arg, Arg::When(Condition::Resume, _)));
-        if native_id != NativeIdForm::None && !resumes {
+        let must_resume = matches!(native_id, NativeIdForm::Preassigned | NativeIdForm::Discovered);
+        if must_resume && !resumes {
             return Err("`args` can't resume, expected words under `when = \"resume\"`, or \
                         `native-id = \"none\"`"
                 .into());

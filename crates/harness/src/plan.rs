@@ -124,9 +124,11 @@ pub struct Prepared {
     pub command: Command,
     /// What to watch for.
     pub watch: Watch,
-    /// The native id the process was given, known before it says so itself. The native session
-    /// exists only once the process reported it.
+    /// The native id the process was given, known before it says so itself.
     pub native_id: Option<String>,
+    /// True when a later run may continue by that id even though this one never reported it.
+    /// Otherwise the native session exists only once the process said so.
+    pub is_native_id_certain: bool,
 }
 
 /// Why a run can't be planned.
@@ -200,13 +202,16 @@ impl Target {
             command,
             watch: self.watch((self.channel == Channel::Dir).then_some(return_dir)),
             native_id: native_id.map(str::to_owned),
+            is_native_id_certain: self.harness.native_id == NativeIdForm::Keyed,
         })
     }
 
     fn native_id<'a>(&self, start: Start<'a>) -> Result<Option<&'a str>, PlanError> {
         match (self.harness.native_id, start) {
             (NativeIdForm::None, _) | (NativeIdForm::Discovered, Start::Fresh { .. }) => Ok(None),
-            (NativeIdForm::Preassigned, Start::Fresh { native_id }) => Ok(Some(native_id)),
+            (NativeIdForm::Preassigned | NativeIdForm::Keyed, Start::Fresh { native_id }) => {
+                Ok(Some(native_id))
+            }
             (_, Start::Continue { native_id: Some(id) }) => Ok(Some(id)),
             (_, Start::Continue { native_id: None }) => {
                 Err(PlanError::NoNativeId { target: self.name() })

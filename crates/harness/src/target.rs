@@ -158,7 +158,7 @@ impl Target {
 
     /// Returns true when a fresh run takes its native id from us.
     pub fn preassigns_native_id(&self) -> bool {
-        self.harness.native_id == NativeIdForm::Preassigned
+        matches!(self.harness.native_id, NativeIdForm::Preassigned | NativeIdForm::Keyed)
     }
 
     /// Returns true when the exit code is the verdict.
