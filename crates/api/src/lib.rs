@@ -6,4 +6,6 @@
 //! Invariants: a reader keeps unknown fields and kinds out of its way instead of failing; a field,
 //! once published, keeps its name and meaning.
 
+pub mod keeper;
 pub mod plan;
+pub mod transcript;
