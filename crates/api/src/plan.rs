@@ -114,7 +114,8 @@ pub struct Watch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JsonRule {
-    /// Every (JSON pointer, expected string) here must hold for the line to count.
+    /// Every (JSON pointer, expected string) here must hold for the line to count; a number or
+    /// boolean is compared by its JSON text.
     #[serde(default)]
     pub when: Vec<(String, String)>,
     /// JSON pointer of the wanted string.
@@ -127,8 +128,8 @@ pub struct JsonRule {
 pub struct ProviderRule {
     /// `usage-limit`, `rate-limit`, `auth` or `api`.
     pub kind: String,
-    /// Every (JSON pointer, expected string) that must hold in a JSON line on standard output;
-    /// empty when `text` alone decides.
+    /// Every (JSON pointer, expected string) that must hold in a JSON line on standard output (a
+    /// number or boolean is compared by its JSON text); empty when `text` alone decides.
     #[serde(default)]
     pub when: Vec<(String, String)>,
     /// A text that the line (of either stream) must contain; empty means any.
