@@ -6,6 +6,11 @@
 //! Invariants: a reader keeps unknown fields and kinds out of its way instead of failing; a field,
 //! once published, keeps its name and meaning.
 
+pub mod event;
+pub mod inspect;
 pub mod keeper;
 pub mod plan;
+pub mod scope;
+pub mod store;
 pub mod transcript;
+pub mod wait;

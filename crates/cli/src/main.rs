@@ -1,2 +1,9 @@
-//! The one executable of Creel.
-fn main() {}
+//! `creel`, and `flint` when it is started under that name.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    creel_cli::main(creel_cli::Program::ByName)
+}

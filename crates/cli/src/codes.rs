@@ -1,0 +1,113 @@
+//! The stable codes of refusals and errors; each has a page `docs/errors/CODE.md`.
+
+use crate::exit::Exit;
+
+/// What sort of thing went wrong; decides nothing but the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command line says something that can't be meant.
+    Usage,
+    /// What was named isn't there.
+    NotFound,
+    /// A rule says no; nothing was changed.
+    Refused,
+    /// A file, directory or service that is needed can't be used.
+    Unavailable,
+    /// Stored bytes are not what was written.
+    Corrupt,
+    /// Anything else.
+    Internal,
+}
+
+macro_rules! codes {
+    ($($variant:ident => $text:literal $kind:ident;)*) => {
+        /// A stable code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Code {
+            $(
+                #[doc = concat!("`", $text, "`: see its page.")]
+                $variant,
+            )*
+        }
+
+        impl Code {
+            /// Returns the published spelling.
+            pub(crate) fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+
+            /// Returns what sort of thing went wrong.
+            pub(crate) fn kind(self) -> Kind {
+                match self {
+                    $(Self::$variant => Kind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    AlreadyAnswered => "already-answered" Refused;
+    AlreadyReturned => "already-returned" Refused;
+    AmbiguousId => "ambiguous-id" Refused;
+    ControlCharacter => "control-character" Refused;
+    DeliveryOwned => "delivery-owned" Refused;
+    Discarded => "discarded" Refused;
+    Empty => "empty" Refused;
+    ForeignId => "foreign-id" NotFound;
+    ForeignStore => "foreign-store" Unavailable;
+    Internal => "internal" Internal;
+    KeyTaken => "key-taken" Refused;
+    MalformedId => "malformed-id" NotFound;
+    NewerStore => "newer-store" Unavailable;
+    NoHome => "no-home" Unavailable;
+    NoQuestion => "no-question" Refused;
+    NoResult => "no-result" NotFound;
+    NoRun => "no-run" Refused;
+    NoSession => "no-session" Usage;
+    NonUtf8 => "non-utf8" Usage;
+    NotAskable => "not-askable" Refused;
+    NotWritten => "not-written" Internal;
+    OutcomeUnknown => "outcome-unknown" Internal;
+    OutputFailed => "output-failed" Internal;
+    ReadOnlyStore => "read-only-store" Unavailable;
+    ReservedKey => "reserved-key" Refused;
+    RunLive => "run-live" Refused;
+    ScopeMismatch => "scope-mismatch" Refused;
+    SessionBusy => "session-busy" Unavailable;
+    SessionDamaged => "session-damaged" Corrupt;
+    SessionExists => "session-exists" Refused;
+    StoreMissing => "store-missing" Unavailable;
+    StoreUnusable => "store-unusable" Unavailable;
+    TextUnreadable => "text-unreadable" Usage;
+    TooDeep => "too-deep" Refused;
+    TooLong => "too-long" Refused;
+    TooMany => "too-many" Refused;
+    TooWide => "too-wide" Refused;
+    TrustByAgent => "trust-by-agent" Refused;
+    TrustUnusable => "trust-unusable" Unavailable;
+    UnknownId => "unknown-id" NotFound;
+    UnknownKey => "unknown-key" NotFound;
+    UnknownRun => "unknown-run" NotFound;
+    Usage => "usage" Usage;
+    WatchFailed => "watch-failed" Unavailable;
+    WhichQuestion => "which-question" Refused;
+    WrongMode => "wrong-mode" Refused;
+    WrongState => "wrong-state" Refused;
+}
+
+impl Code {
+    /// Returns the exit code that goes with it.
+    pub(crate) fn exit(self) -> Exit {
+        match (self, self.kind()) {
+            (Self::NewerStore, _) => Exit::OtherRevision,
+            (_, Kind::Usage) => Exit::Usage,
+            (_, Kind::NotFound) => Exit::NothingMatched,
+            (_, Kind::Refused) => Exit::Refused,
+            (_, Kind::Unavailable) => Exit::Unusable,
+            (_, Kind::Corrupt | Kind::Internal) => Exit::Failed,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! `creel interrupt`.
+
+use crate::codes::Code;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::report::Report;
+
+/// Cut a session's run and start the next one with a message
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Always: this build can't do it yet.
+pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
+    Err(Report::new(Code::Internal, "this build has no 'interrupt' yet").next("creel --help"))
+}

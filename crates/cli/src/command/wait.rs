@@ -1,0 +1,18 @@
+//! `creel wait`.
+
+use crate::codes::Code;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::report::Report;
+
+/// Do wait
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Always: this build can't do it yet.
+pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
+    Err(Report::new(Code::Internal, "this build has no 'wait' yet").next("creel --help"))
+}

@@ -1,0 +1,152 @@
+//! From the process's arguments to a verb, and from its outcome to an exit code.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::codes::Code;
+use crate::command::{self, CommandLine};
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::report::Report;
+
+/// Under which name the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// `flint`: its verbs stand below `orbh`.
+    Flint,
+    /// `flint` when started by a link of that name, else `creel`.
+    ByName,
+}
+
+/// Runs one call of the program to its exit code.
+///
+/// The entry points of a holder and a keeper are found before anything is parsed: they are started
+/// by us, often, and want nothing that the verbs need.
+#[must_use]
+pub fn main(program: Program) -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    let is_flint =
+        program == Program::Flint || Path::new(&name).file_stem() == Some("flint".as_ref());
+    match verb_arguments(is_flint, arguments).and_then(run) {
+        Ok(exit) => exit.into(),
+        Err(report) => {
+            say(&report.to_string());
+            report.exit().into()
+        }
+    }
+}
+
+/// Takes off what stands before the verb, and refuses what isn't text.
+fn verb_arguments(is_flint: bool, arguments: Vec<OsString>) -> Result<Vec<String>, Report> {
+    let mut texts = Vec::with_capacity(arguments.len());
+    for (index, argument) in arguments.into_iter().enumerate() {
+        let text = argument.into_string().map_err(|argument| {
+            let shown = argument.to_string_lossy();
+            let message = format!("argument {} ('{shown}') is not UTF-8", index + 1);
+            Report::new(Code::NonUtf8, message).next("the same text by --file or standard input")
+        })?;
+        texts.push(text);
+    }
+    match texts.first().map(String::as_str) {
+        Some("orbh") => {
+            texts.remove(0);
+            Ok(texts)
+        }
+        Some("--help" | "-h" | "--version" | "-V") | None => Ok(texts),
+        Some(other) if is_flint => {
+            let message = format!("flint knows 'orbh' here, not '{other}'");
+            Err(Report::new(Code::Usage, message).next("flint orbh --help"))
+        }
+        Some(_) => Ok(texts),
+    }
+}
+
+fn run(arguments: Vec<String>) -> Result<Exit, Report> {
+    let command = CommandLine::command();
+    let with_name = std::iter::once("creel".to_owned()).chain(arguments);
+    let parsed = command
+        .try_get_matches_from(with_name)
+        .and_then(|mut matches| CommandLine::from_arg_matches_mut(&mut matches));
+    let line = match parsed {
+        Ok(line) => line,
+        Err(error) => return not_a_call(&error),
+    };
+    let mut context = Context::new(line.selection, Environment::capture());
+    let exit = command::run(&line.verb, &mut context)?;
+    context.output.flush()?;
+    Ok(exit)
+}
+
+/// Answers a call for help, and turns what clap refuses into our form of a refusal.
+fn not_a_call(error: &clap::Error) -> Result<Exit, Report> {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let mut output = crate::output::Output::new();
+        let text = error.render();
+        let text = if output.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        output.raw(text.as_bytes())?;
+        output.flush()?;
+        return Ok(Exit::Done);
+    }
+    let text = error.render().to_string();
+    let message: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let message = message.join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let verb = usage.map_or("creel", |usage| usage.split(" [").next().unwrap_or("creel"));
+    let verb: Vec<&str> = verb
+        .split(' ')
+        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect();
+    Err(Report::new(Code::Usage, message).next(format!("{} --help", verb.join(" "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run, verb_arguments};
+
+    fn check(is_flint: bool, arguments: &[&str], expected: Result<&[&str], &str>) {
+        let arguments = arguments.iter().map(|a| (*a).into()).collect();
+        let found = verb_arguments(is_flint, arguments).map_err(|report| report.to_string());
+        let expected = expected
+            .map(|texts| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>())
+            .map_err(str::to_owned);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn both_names_lead_to_the_same_verb() {
+        check(false, &["list"], Ok(&["list"]));
+        check(false, &["orbh", "list"], Ok(&["list"]));
+        check(true, &["orbh", "list"], Ok(&["list"]));
+        check(true, &["--version"], Ok(&["--version"]));
+        let refusal = "creel: flint knows 'orbh' here, not 'list' [usage]\nNext: flint orbh --help";
+        check(true, &["list"], Err(refusal));
+    }
+
+    #[test]
+    fn what_the_grammar_refuses_is_one_line_with_a_next_step() {
+        let report =
+            |line: &str| run(line.split(' ').map(str::to_owned).collect()).unwrap_err().to_string();
+        insta::assert_snapshot!(report("lisst"), @"");
+        insta::assert_snapshot!(report("session return --finish --await x"), @"");
+        insta::assert_snapshot!(report("result"), @"");
+        insta::assert_snapshot!(report("wait abc --timeout soon"), @"");
+    }
+}

@@ -1,0 +1,33 @@
+//! The command line of Creel: one program, one verb a call.
+//!
+//! Owns: the grammar, what is printed where, exit codes, which store is meant, which stores are
+//! trusted. Must not know: lifecycle rules (they are `record`'s), file formats (`spool`'s), how a
+//! process is started and ended (`keeper`'s).
+//!
+//! Start reading at [`main`], then `command`, then any verb below it.
+//!
+//! # Invariants
+//!
+//! - Data goes to standard output, talk to standard error; a refusal is one line and a `Next:` line.
+//! - Text that agents wrote reaches a terminal only with its control characters spelt out.
+//! - A store that nobody named and nobody trusted is not opened.
+//! - Read verbs touch no async runtime, no TOML and no MCP.
+
+#![forbid(unsafe_code)]
+
+mod codes;
+mod command;
+mod context;
+mod convert;
+mod descent;
+mod environment;
+mod exit;
+mod invocation;
+mod output;
+mod report;
+mod scope;
+mod terminal;
+mod text;
+mod trust;
+
+pub use invocation::{Program, main};

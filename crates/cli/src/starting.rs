@@ -1,0 +1,178 @@
+//! Starting runs: from what a verb was asked for, or what the record owes, to a process.
+//!
+//! A start is a saga of small steps, each of which can be the last one that happens: the session is
+//! created with the ids of its first run in it, then the lease is won, then the run is recorded and
+//! its process started under that lease. Whoever finds the saga cut off goes on with the same ids.
+
+pub(crate) mod catalog;
+pub(crate) mod choice;
+pub(crate) mod composition;
+pub(crate) mod creation;
+pub(crate) mod digest;
+pub(crate) mod owed;
+mod program;
+pub(crate) mod right;
+mod shims;
+pub(crate) mod terms;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use creel_harness::{Catalog, Privilege};
+use creel_keeper::{LaunchError, Launched};
+use creel_record::event::fact::NativeIdentified;
+use creel_record::{Session, Source};
+use creel_spool::{Change, Lease, Store};
+use creel_sys::boot;
+use creel_sys::runtime_dir::RuntimeDir;
+use creel_sys::tree::ExeIdentity;
+
+use crate::codes::Code;
+use crate::context::Context;
+use crate::output::say;
+use crate::report::{Report, chain};
+use crate::starting::choice::Chosen;
+use crate::starting::composition::{
+    Composed, CompositionError, Machine, Role, Surroundings, Wanted, compose,
+};
+use crate::starting::terms::Terms;
+
+/// What starts need beside the record, found once a call.
+#[derive(Debug)]
+pub(crate) struct Starter {
+    /// The catalog as this user has it.
+    pub(crate) catalog: Catalog,
+    /// The PATH on which programs are looked up.
+    pub(crate) path: OsString,
+    /// Where a run's credentials are taken from; never recorded.
+    pub(crate) variables: Vec<(String, String)>,
+    /// What is done about credentials that are not there.
+    pub(crate) credentials: Credentials,
+    shim_dir: PathBuf,
+    creel_exe: PathBuf,
+}
+
+/// What is done when a session's launch had credentials that a later start lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Credentials {
+    /// The start is refused, and names them.
+    Required,
+    /// The run starts without them.
+    Optional,
+}
+
+impl Starter {
+    /// Reads the catalog and makes the links that agents call.
+    ///
+    /// # Errors
+    /// When the catalog has a mistake, or the runtime directory can't be used.
+    pub(crate) fn new(context: &Context) -> Result<Self, Report> {
+        let catalog = catalog::load(&context.environment.config_dir()?)?;
+        let runtime = RuntimeDir::open().map_err(|error| {
+            Report::of(Code::RuntimeDirUnusable, &error)
+                .next("CREEL_RUNTIME_DIR=/absolute/private/dir, then the same command")
+        })?;
+        let creel_exe = ExeIdentity::own()
+            .map_err(|error| {
+                let message = format!("can't tell where this program is: {}", chain(&error));
+                Report::new(Code::Internal, message).next("ls -l /proc/self/exe")
+            })?
+            .path;
+        let shim_dir = shims::ensure(&runtime, &creel_exe)?;
+        Ok(Self {
+            catalog,
+            path: std::env::var_os("PATH").unwrap_or_default(),
+            variables: creation::variables(),
+            credentials: Credentials::Required,
+            shim_dir,
+            creel_exe,
+        })
+    }
+
+    /// Finds the target of a session, on the PATH that its launch had, else on the caller's.
+    ///
+    /// # Errors
+    /// When the catalog has it no more, or its program is gone.
+    pub(crate) fn target_of(&self, session: &Session) -> Result<Chosen, Report> {
+        let name = session.target();
+        let launch_path = session.environment.get("PATH").map(OsString::from);
+        let first = launch_path.as_ref().map(|path| choice::find(&self.catalog, &name, path));
+        match first {
+            Some(Ok(chosen)) => Ok(chosen),
+            _ => choice::find(&self.catalog, &name, &self.path),
+        }
+    }
+
+    /// Makes the plan of a run.
+    ///
+    /// # Errors
+    /// When the target is gone, credentials are missing, or the record's rules refuse.
+    pub(crate) fn compose(
+        &self,
+        store: &Store,
+        session: &Session,
+        wanted: &Wanted,
+    ) -> Result<Composed, Report> {
+        let Chosen { target, program } = self.target_of(session)?;
+        let credentials = target.environment_from(self.variables.iter().cloned()).credentials;
+        self.check_credentials(session, &credentials)?;
+        let surroundings = Surroundings {
+            program,
+            orb_root: store.root().to_owned(),
+            run_dir: store.run_dir(session.id, session.run_count + 1),
+            shim_dir: self.shim_dir.clone(),
+            creel_exe: self.creel_exe.clone(),
+            privilege: if creel_sys::process::is_root() { Privilege::Root } else { Privilege::User },
+            credentials,
+            fresh_native_id: uuid::Uuid::new_v4().to_string(),
+            machine: Machine {
+                machine_id: boot::machine_id(),
+                boot_id: store.boot_id().to_owned(),
+            },
+        };
+        compose(session, wanted, (&target, role_of(store, session)), &surroundings)
+            .map_err(|error| refused(session, &error))
+    }
+
+    fn check_credentials(
+        &self,
+        session: &Session,
+        present: &[(String, String)],
+    ) -> Result<(), Report> {
+        let (_, terms) = Terms::split(session);
+        let missing = terms.missing(present);
+        if missing.is_empty() || self.credentials == Credentials::Optional {
+            return Ok(());
+        }
+        let message = format!(
+            "session {} was launched with {}, which this environment lacks; nothing was started",
+            session.id,
+            missing.join(", ")
+        );
+        Err(Report::new(Code::CredentialsMissing, message).next(format!(
+            "set it and run the same command again, or: creel resume {} --without-credentials …",
+            session.id
+        )))
+    }
+
+    /// Records a run and starts its process under `lease`, which passes to the run's holder.
+    ///
+    /// # Errors
+    /// As [`Starter::compose`], and when the process can't be started; its end is then recorded.
+    pub(crate) fn start(
+        &self,
+        (context, store): (&Context, &Store),
+        session: &Session,
+        wanted: &Wanted,
+        lease: Lease,
+    ) -> Result<Launched, Report> {
+        let Composed { plan, certain_native_id } = self.compose(store, session, wanted)?;
+        let launched = creel_keeper::launch(store, plan, lease)
+            .map_err(|error| not_started(session, &error))?;
+        if let Some(native_session_id) = certain_native_id {
+            let identified = NativeIdentified { run_id: wanted.run_id, native_session_id };
+            note_native_id(context, store, session, identified);
+        }
+        Ok(launched)
+    }
+}
