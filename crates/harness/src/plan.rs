@@ -124,6 +124,8 @@ pub struct Prepared {
     pub command: Command,
     /// What to watch for.
     pub watch: Watch,
+    /// True when a new native session starts (always, for a harness that has none).
+    pub is_fresh: bool,
     /// The native id the process was given, known before it says so itself.
     pub native_id: Option<String>,
     /// True when a later run may continue by that id even though this one never reported it.
@@ -201,6 +203,7 @@ impl Target {
         Ok(Prepared {
             command,
             watch: self.watch((self.channel == Channel::Dir).then_some(return_dir)),
+            is_fresh: !self.continues(run),
             native_id: native_id.map(str::to_owned),
             is_native_id_certain: self.harness.native_id == NativeIdForm::Keyed,
         })

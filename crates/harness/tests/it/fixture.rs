@@ -86,6 +86,7 @@ pub(crate) fn render(prepared: &Prepared) -> String {
             let _ = writeln!(text, "stdin {first}\n      …\n      {last}");
         }
     }
+    let _ = writeln!(text, "{}", if prepared.is_fresh { "fresh" } else { "continued" });
     let certain = if prepared.is_native_id_certain { ", certain" } else { "" };
     if let Some(id) = &prepared.native_id {
         let _ = writeln!(text, "native id {id}{certain}");
