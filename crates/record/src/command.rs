@@ -16,10 +16,8 @@ use crate::event::Fact;
 use crate::limits::encoded_len;
 use crate::refusal::Refusal;
 
-/// Characters kept of the detail line of a run's end.
-pub const MAX_DETAIL_CHARS: usize = 200;
-
 /// What a command comes to.
+#[expect(clippy::large_enum_variant, reason = "one lives at a time, and is taken apart at once")]
 #[derive(Debug)]
 pub enum Verdict<A> {
     /// Append this fact.
@@ -61,11 +59,17 @@ pub(crate) fn within_encoded(
 
 /// Refuses an empty text, one over the bound, and one with control characters: it must be a line.
 pub(crate) fn line(what: &'static str, text: &str, max_bytes: usize) -> Result<(), Refusal> {
+    printable(what, text)?;
+    within_encoded(what, text, max_bytes)
+}
+
+/// Refuses an empty text and one with control characters.
+pub(crate) fn printable(what: &'static str, text: &str) -> Result<(), Refusal> {
     if text.is_empty() {
         return Err(Refusal::Empty { what });
     }
     if text.chars().any(char::is_control) {
         return Err(Refusal::ControlCharacter { what });
     }
-    within_encoded(what, text, max_bytes)
+    Ok(())
 }

@@ -7,7 +7,7 @@ mod tests;
 use crate::limits::MAX_REPROMPTS;
 use crate::session::Session;
 use crate::time::Timestamp;
-use crate::words::{Authority, Cause, EndReason, WorkState};
+use crate::words::{Authority, Cause, WorkState};
 
 /// What is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,29 +44,30 @@ pub fn decide(session: &Session, now: Timestamp) -> Owed {
     if !session.is_unattended() {
         return Owed::Nothing;
     }
-    let Some(run) = session.current_run() else { return Owed::Nothing };
-    let has_answer = session.questions.iter().any(|q| !q.is_open());
-    let is_at_rest = match session.work_state() {
-        WorkState::Awaiting => true,
-        // A run that ended on its own while it asked: only the answer goes on.
-        WorkState::Working => run.end_reason.is_some_and(EndReason::is_unreturned_exit),
-        WorkState::NeedsInput | WorkState::Finished | WorkState::Abandoned => return Owed::Nothing,
-    };
-    if is_at_rest && has_answer {
-        return Owed::Wake { through_sequence: session.pending.last_sequence };
+    let wake = Owed::Wake { through_sequence: session.pending.last_sequence };
+    match session.work_state() {
+        WorkState::Awaiting => {
+            let is_due = session.pending.wake_at.is_some_and(|at| at <= now);
+            if session.pending.count > 0 || is_due || session.has_untaken_answer() {
+                wake
+            } else {
+                Owed::Nothing
+            }
+        }
+        WorkState::Working => match unreturned_attempt(session) {
+            // A run that ended on its own while it asked: only the answer goes on.
+            Some(_) if session.has_untaken_answer() => wake,
+            Some(attempt) if attempt < MAX_REPROMPTS => Owed::Reprompt { attempt: attempt + 1 },
+            _ => Owed::Nothing,
+        },
+        WorkState::NeedsInput | WorkState::Finished | WorkState::Abandoned => Owed::Nothing,
     }
-    if session.work_state() == WorkState::Awaiting {
-        let is_due = session.pending.wake_at.is_some_and(|at| at <= now);
-        return if session.pending.count > 0 || is_due {
-            Owed::Wake { through_sequence: session.pending.last_sequence }
-        } else {
-            Owed::Nothing
-        };
-    }
-    if is_at_rest && run.attempt < MAX_REPROMPTS {
-        return Owed::Reprompt { attempt: run.attempt + 1 };
-    }
-    Owed::Nothing
+}
+
+/// Returns which attempt ended without a return, when the newest run did.
+fn unreturned_attempt(session: &Session) -> Option<u32> {
+    let run = session.current_run()?;
+    run.end_reason.filter(|r| r.is_unreturned_exit()).map(|_| run.attempt)
 }
 
 /// Returns the cause of the run that settles a debt.

@@ -4,11 +4,14 @@
 //! chain. It never looks at work state, retention or process exit of the child: only a result, or
 //! an end that no run can follow, settles it.
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{RunId, SessionId};
 use crate::run::{ResultRef, Run};
-use crate::session::Session;
+use crate::session::{Completion, Session};
 use crate::time::Timestamp;
 use crate::words::{EndReason, Mode, Outcome};
 
@@ -24,6 +27,13 @@ pub struct Dispatch {
     pub started_at: Timestamp,
     /// True once the child is known to exist.
     pub is_materialized: bool,
+}
+
+impl Dispatch {
+    /// True when this is the dispatch of that child and run.
+    pub fn is_of(&self, child: SessionId, run: RunId) -> bool {
+        self.child_session_id == child && self.initiated_run_id == run
+    }
 }
 
 /// What a look at the child says about a dispatch.
@@ -47,14 +57,19 @@ impl Settlement {
 
 /// Reads the outcome of the turn that began with `anchor` from the child's session.
 ///
-/// `chain` is every run of the child that the caller could load, oldest first; runs that were
-/// already dropped from the snapshot come from the run index. A chain that is not loaded whole is
-/// read from its first known run on.
+/// `chain` is every run of the child from the anchor on, oldest first; runs that were already
+/// dropped from the snapshot come from the run index. Without the anchor in it, nothing is known to
+/// have happened, and only a verdict on the whole session settles.
 pub fn settlement(child: &Session, chain: &[Run], anchor: RunId) -> Settlement {
-    let mut current: Option<&Run> = None;
-    let mut last_end = None;
+    let is_over = matches!(
+        child.completion,
+        Some(Completion::Ended(
+            EndReason::Killed | EndReason::Discarded | EndReason::Closed | EndReason::Ended
+        ))
+    ) || child.discarded;
+    let mut newest: Option<&Run> = None;
     for run in chain {
-        let follows = match current {
+        let follows = match newest {
             None => run.id == anchor,
             Some(before) => run.continues_run_id == Some(before.id),
         };
@@ -68,35 +83,33 @@ pub fn settlement(child: &Session, chain: &[Run], anchor: RunId) -> Settlement {
                 result: Some(result.clone()),
             };
         }
-        last_end = run.end_reason;
-        current = Some(run);
+        newest = Some(run);
     }
-    let Some(run) = current else {
-        return if child.discarded || child.is_killed() {
-            Settlement { outcome: Outcome::Abandoned, ..Settlement::PENDING }
-        } else {
-            Settlement::PENDING
-        };
+    let Some(run) = newest else {
+        let outcome = if is_over { Outcome::Abandoned } else { Outcome::Pending };
+        return Settlement { outcome, ..Settlement::PENDING };
     };
-    let is_last = chain.last().is_some_and(|r| r.id == run.id);
-    if is_last && child.mode == Mode::Interactive {
-        return Settlement::of(Outcome::Adopted, run);
+    if is_over {
+        return Settlement::of(Outcome::Abandoned, run);
     }
-    match last_end {
-        Some(EndReason::Killed | EndReason::Discarded | EndReason::Lost) => {
-            Settlement::of(Outcome::Abandoned, run)
-        }
+    let is_interactive = child.mode == Mode::Interactive;
+    match run.end_reason {
+        Some(
+            EndReason::Killed
+            | EndReason::Discarded
+            | EndReason::Lost
+            | EndReason::Closed
+            | EndReason::Ended,
+        ) => Settlement::of(Outcome::Abandoned, run),
         Some(EndReason::FailedUnreturned) => Settlement::of(Outcome::FailedUnreturned, run),
         Some(EndReason::ProviderError | EndReason::SpawnFailed) => {
             Settlement::of(Outcome::ApiError, run)
         }
-        Some(EndReason::Closed | EndReason::Ended) => Settlement::of(Outcome::Abandoned, run),
-        Some(EndReason::Hangup) if is_last && child.mode == Mode::Interactive => {
-            Settlement::of(Outcome::Hangup, run)
+        Some(EndReason::Hangup) if is_interactive => Settlement::of(Outcome::Hangup, run),
+        _ if child.completion == Some(Completion::Ended(EndReason::FailedUnreturned)) => {
+            Settlement::of(Outcome::FailedUnreturned, run)
         }
-        _ if is_last && (child.discarded || child.is_killed()) => {
-            Settlement::of(Outcome::Abandoned, run)
-        }
+        _ if is_interactive => Settlement::of(Outcome::Adopted, run),
         _ => Settlement::PENDING,
     }
 }

@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::time::Timestamp;
 
 /// One stored event.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Unique id (UUIDv7).
     pub id: EventId,
@@ -28,7 +28,7 @@ pub struct Event {
 }
 
 /// The part of an event that its writer brings; the log adds subject and sequence.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// Unique id (UUIDv7).
     pub id: EventId,
@@ -62,3 +62,11 @@ pub struct Unknown {
     /// The data as stored.
     pub data: Box<RawValue>,
 }
+
+impl PartialEq for Unknown {
+    fn eq(&self, other: &Self) -> bool {
+        self.type_name == other.type_name && self.data.get() == other.data.get()
+    }
+}
+
+impl Eq for Unknown {}

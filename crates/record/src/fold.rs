@@ -4,24 +4,26 @@
 //! there changes nothing but `updated`, since writers check before they append and a stored fact is
 //! never refused afterwards.
 
+mod end;
+mod run;
+
 #[cfg(test)]
 mod tests;
 
 use sha2::{Digest, Sha256};
 
-use crate::event::fact::{
-    DispatchClaimed, DispatchSettled, NativeIdentified, RequestAsked, RunEndRequested, RunEnded,
-    RunIntended, RunReturned, RunSpawned, RunStarted, SessionCreated, TurnStarted,
-};
+use crate::dispatch::Dispatch;
+use crate::event::fact::{DispatchClaimed, DispatchSettled, RequestAsked, SessionCreated};
 use crate::event::{Event, Fact};
-use crate::ids::{EventId, RequestId, RunId};
-use crate::limits::{MAX_RECENT_ARTIFACTS, MAX_RECENT_RUNS};
+use crate::ids::{EventId, RequestId};
+use crate::limits::MAX_RECENT_ARTIFACTS;
 use crate::question::Question;
-use crate::run::{LineRef, ResultRef, Run, TextRef};
-use crate::session::{Completion, Intent, Pending, Session};
+use crate::run::{LineRef, Run, TextRef};
+use crate::session::{Intent, Pending, Session};
+use crate::snapshot::DERIVED_SLICES;
 use crate::source::Source;
 use crate::time::Timestamp;
-use crate::words::{Cause, Disposition, EndReason, Outcome, QuestionKind, Retention};
+use crate::words::{EndReason, Retention};
 
 /// The log is not that of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -152,6 +154,7 @@ fn create(event: &Event, created: &SessionCreated, cursor: &Cursor<'_>) -> Sessi
             turn_id: created.first_run.turn_id,
             cause: created.cause,
             prompt,
+            held: None,
         }),
         native_session_id: None,
         run_count: 0,
@@ -197,28 +200,25 @@ impl Session {
             Fact::RunStarted(data) => return self.start(data, cursor),
             Fact::RunSpawned(data) => self.spawned(data),
             Fact::NativeIdentified(data) => self.identified(data),
-            Fact::TurnStarted(data) => self.open_turn(data),
+            Fact::TurnStarted(data) => self.turn_started(data),
             Fact::RunReturned(data) => self.returned(data, cursor),
-            Fact::RunEndRequested(data) => {
-                self.request_end(data, cursor);
-                self.store_last_result(data.result.as_deref(), cursor);
-            }
+            Fact::RunEndRequested(data) => self.end_requested(data, cursor),
             Fact::RunEnded(data) => self.ended(data, cursor),
             Fact::RequestAsked(data) => self.ask(data, cursor),
             Fact::RequestAnswered(data) => {
                 self.answer(data.request_id, cursor.text(&data.response));
             }
             Fact::AnswerTaken(data) => {
-                self.questions.retain(|q| q.id != data.request_id || q.is_open());
+                self.forget_question(|q| q.id == data.request_id && !q.is_open());
             }
-            Fact::RequestCancelled(data) => self.questions.retain(|q| q.id != data.request_id),
+            Fact::RequestCancelled(data) => self.forget_question(|q| q.id == data.request_id),
             Fact::MessageReceived(_) | Fact::RoomNoticed(_) => self.pend(cursor.sequence),
             Fact::WakeScheduled(data) => self.pending.wake_at = data.wake_at,
             Fact::DispatchClaimed(data) => self.claim(data, cursor),
             Fact::DispatchMaterialized(data) => {
                 for dispatch in &mut self.dispatches {
-                    dispatch.is_materialized |= dispatch.child_session_id == data.child_session_id
-                        && dispatch.initiated_run_id == data.initiated_run_id;
+                    dispatch.is_materialized |=
+                        dispatch.is_of(data.child_session_id, data.initiated_run_id);
                 }
             }
             Fact::DispatchSettled(data) => self.settle(data, cursor.sequence),
@@ -227,6 +227,9 @@ impl Session {
     }
 
     fn set_slice(&mut self, slice: &str, value: &serde_json::Value) {
+        if DERIVED_SLICES.contains(&slice) {
+            return;
+        }
         if value.is_null() {
             self.slices.remove(slice);
         } else {
@@ -240,225 +243,6 @@ impl Session {
         if self.artifacts.len() > MAX_RECENT_ARTIFACTS {
             self.artifacts.remove(0);
         }
-    }
-
-    /// Records a verdict on the session; whatever started next would be another story.
-    fn verdict(&mut self, reason: EndReason) {
-        match reason {
-            EndReason::Closed | EndReason::Ended => self.retention = Retention::Closed,
-            EndReason::Parked => self.retention = Retention::Parked,
-            EndReason::Discarded => {
-                self.discarded = true;
-                self.retention = Retention::Closed;
-            }
-            EndReason::Killed => {}
-            _ => return,
-        }
-        self.intent = None;
-        self.completion = Some(Completion::Ended(reason));
-    }
-
-    fn request_end(&mut self, data: &RunEndRequested, cursor: &Cursor<'_>) {
-        let reason = data.reason;
-        let Some(run) = self.run_mut(data.run_id).filter(|r| r.is_live()) else { return };
-        run.end_requested = Some(reason);
-        let keeps_return = reason == EndReason::Killed && run.is_returned();
-        if !keeps_return {
-            self.verdict(reason);
-        }
-        if let Some(next) = &data.follow_up {
-            self.intent = Some(Intent {
-                run_id: next.run_id,
-                turn_id: next.turn_id,
-                cause: Cause::Interrupt,
-                prompt: cursor.text(&next.prompt),
-            });
-        }
-    }
-
-    fn intend(&mut self, data: &RunIntended, cursor: &Cursor<'_>) {
-        self.intent = Some(Intent {
-            run_id: data.run_id,
-            turn_id: data.turn_id,
-            cause: Cause::Wake,
-            prompt: cursor.text(&data.prompt),
-        });
-        self.pending.delivered_sequence = data.through_sequence;
-        if self.pending.last_sequence.is_none_or(|last| last <= data.through_sequence) {
-            self.pending.first_sequence = None;
-            self.pending.last_sequence = None;
-            self.pending.count = 0;
-        }
-        if self.pending.wake_at.is_some_and(|at| at <= cursor.at) {
-            self.pending.wake_at = None;
-        }
-        self.questions.retain(Question::is_open);
-    }
-
-    fn start(&mut self, data: &RunStarted, cursor: &Cursor<'_>) -> Step {
-        let intended = self.intent.take().filter(|i| i.run_id == data.run_id).map(|i| i.prompt);
-        let prompt = match &data.prompt {
-            Some(text) => cursor.text(text),
-            None => intended.unwrap_or(self.operator_prompt),
-        };
-        if data.cause.carries_operator_prompt() {
-            self.operator_prompt = prompt;
-        }
-        self.completion = None;
-        self.discarded = false;
-        self.retention = Retention::Active;
-        // An older run's unanswered question would hold nothing any more.
-        self.questions.retain(|q| q.kind == QuestionKind::Deferred || !q.is_open());
-        self.run_count = data.number;
-        self.runs.push(Run {
-            id: data.run_id,
-            number: data.number,
-            turn_id: data.turn_id,
-            turn_count: 1,
-            cause: data.cause,
-            attempt: data.attempt,
-            continues_run_id: data.continues_run_id,
-            prompt,
-            started: cursor.at,
-            ended: None,
-            machine_id: data.machine_id.clone(),
-            boot_id: data.boot_id.clone(),
-            agent: None,
-            holder: None,
-            cgroup: None,
-            native_session_id: None,
-            end_requested: None,
-            end_reason: None,
-            exit_code: None,
-            signal: None,
-            detail: None,
-            result: None,
-        });
-        let evicted = (self.runs.len() > MAX_RECENT_RUNS).then(|| self.runs.remove(0));
-        Step { evicted }
-    }
-
-    fn run_mut(&mut self, id: RunId) -> Option<&mut Run> {
-        self.runs.iter_mut().find(|r| r.id == id)
-    }
-
-    fn spawned(&mut self, data: &RunSpawned) {
-        if let Some(run) = self.run_mut(data.run_id) {
-            run.agent = Some(data.agent.clone());
-            run.holder = Some(data.holder.clone());
-            run.cgroup.clone_from(&data.cgroup);
-        }
-    }
-
-    fn identified(&mut self, data: &NativeIdentified) {
-        if let Some(run) = self.run_mut(data.run_id) {
-            run.native_session_id = Some(data.native_session_id.clone());
-            self.native_session_id = Some(data.native_session_id.clone());
-        }
-    }
-
-    fn open_turn(&mut self, data: &TurnStarted) {
-        let Some(run) = self.runs.last_mut().filter(|r| r.id == data.run_id && r.is_live()) else {
-            return;
-        };
-        run.turn_id = data.turn_id;
-        run.turn_count += 1;
-        self.completion = None;
-        self.retention = Retention::Active;
-    }
-
-    fn returned(&mut self, data: &RunReturned, cursor: &Cursor<'_>) {
-        let is_current = self.current_run().is_some_and(|r| r.id == data.run_id);
-        let Some(run) = self.runs.iter_mut().find(|r| r.id == data.run_id) else { return };
-        let is_late = run.ended.is_some() || !is_current;
-        let result = ResultRef {
-            event_id: cursor.event_id,
-            turn_id: data.turn_id,
-            run_number: run.number,
-            disposition: data.disposition,
-            payload: cursor.text(&data.payload),
-            sha256: payload_digest(&data.payload),
-            source: cursor.source.clone(),
-            at: cursor.at,
-            is_late,
-        };
-        run.result = Some(result.clone());
-        self.result_count += 1;
-        self.latest_result = Some(result);
-        if !is_late {
-            self.completion = Some(Completion::Returned(data.disposition));
-            self.pending.wake_at = None;
-            // A question of a turn that returned needs no answer any more.
-            self.questions
-                .retain(|q| !(q.kind == QuestionKind::Blocking && q.run_id == Some(data.run_id)));
-        }
-    }
-
-    fn store_last_result(&mut self, payload: Option<&str>, cursor: &Cursor<'_>) {
-        let (Some(payload), Some(run)) = (payload, self.runs.last_mut()) else { return };
-        let result = ResultRef {
-            event_id: cursor.event_id,
-            turn_id: run.turn_id,
-            run_number: run.number,
-            disposition: Disposition::Finish,
-            payload: cursor.text(payload),
-            sha256: payload_digest(payload),
-            source: cursor.source.clone(),
-            at: cursor.at,
-            is_late: run.ended.is_some(),
-        };
-        run.result = Some(result.clone());
-        self.result_count += 1;
-        self.latest_result = Some(result);
-    }
-
-    fn ended(&mut self, data: &RunEnded, cursor: &Cursor<'_>) {
-        let is_current = self.current_run().is_some_and(|r| r.id == data.run_id);
-        let is_unattended = self.is_unattended();
-        let Some(run) = self.run_mut(data.run_id).filter(|r| r.ended.is_none()) else { return };
-        run.ended = Some(cursor.at);
-        run.end_reason = Some(data.reason);
-        run.exit_code = data.exit_code;
-        run.signal = data.signal;
-        run.detail = data
-            .detail
-            .as_ref()
-            .map(|d| d.chars().take(crate::command::MAX_DETAIL_CHARS).collect());
-        let disposition = run.disposition();
-        if !is_current {
-            return;
-        }
-        let is_completing = matches!(
-            data.reason,
-            EndReason::Lost
-                | EndReason::FailedUnreturned
-                | EndReason::ProviderError
-                | EndReason::SpawnFailed
-        );
-        if is_completing && self.completion.is_none() {
-            self.completion = Some(Completion::Ended(data.reason));
-        }
-        if is_unattended {
-            self.shelve(data.reason, disposition);
-        }
-    }
-
-    /// Shelves an unattended session at its run's end; a shelf that a verb set stays.
-    fn shelve(&mut self, reason: EndReason, disposition: Option<Disposition>) {
-        if matches!(
-            self.completion,
-            Some(Completion::Ended(
-                EndReason::Closed | EndReason::Parked | EndReason::Discarded | EndReason::Ended
-            ))
-        ) {
-            return;
-        }
-        self.retention = match disposition {
-            Some(Disposition::Finish) => Retention::Finished,
-            Some(Disposition::Await) => Retention::Parked,
-            None if reason.is_deliberate() && reason != EndReason::Killed => self.retention,
-            None => Retention::Error,
-        };
     }
 
     fn ask(&mut self, data: &RequestAsked, cursor: &Cursor<'_>) {
@@ -479,6 +263,14 @@ impl Session {
         }
     }
 
+    fn forget_question(&mut self, is_forgotten: impl Fn(&Question) -> bool) {
+        let before = self.questions.len();
+        self.questions.retain(|q| !is_forgotten(q));
+        if self.questions.len() < before {
+            self.fail_if_exhausted();
+        }
+    }
+
     /// Counts one more thing to wake for.
     fn pend(&mut self, sequence: u64) {
         self.pending.first_sequence.get_or_insert(sequence);
@@ -487,7 +279,10 @@ impl Session {
     }
 
     fn claim(&mut self, data: &DispatchClaimed, cursor: &Cursor<'_>) {
-        self.dispatches.push(crate::dispatch::Dispatch {
+        if self.dispatches.iter().any(|d| d.is_of(data.child_session_id, data.initiated_run_id)) {
+            return;
+        }
+        self.dispatches.push(Dispatch {
             child_session_id: data.child_session_id,
             initiated_run_id: data.initiated_run_id,
             started_at: cursor.at,
@@ -496,13 +291,12 @@ impl Session {
     }
 
     fn settle(&mut self, data: &DispatchSettled, sequence: u64) {
+        if !data.outcome.discharges() {
+            return;
+        }
         let before = self.dispatches.len();
-        self.dispatches.retain(|d| {
-            d.child_session_id != data.child_session_id
-                || d.initiated_run_id != data.initiated_run_id
-        });
-        if self.dispatches.len() < before && !data.is_collected && data.outcome != Outcome::Pending
-        {
+        self.dispatches.retain(|d| !d.is_of(data.child_session_id, data.initiated_run_id));
+        if self.dispatches.len() < before && !data.is_collected {
             self.pend(sequence);
         }
     }

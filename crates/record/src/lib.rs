@@ -26,6 +26,7 @@ pub mod fold;
 pub mod ids;
 pub mod limits;
 pub mod line;
+pub mod observed;
 pub mod question;
 pub mod refusal;
 pub mod run;
@@ -34,6 +35,9 @@ pub mod snapshot;
 pub mod source;
 pub mod time;
 pub mod words;
+
+#[cfg(test)]
+mod story;
 
 pub use decide::{Owed, decide};
 pub use event::{Event, Fact};

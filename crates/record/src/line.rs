@@ -92,7 +92,7 @@ struct EnvelopeIn<'a> {
 }
 
 /// A line as it will stand in the log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// The bytes, newline included.
     pub bytes: Vec<u8>,
@@ -103,7 +103,7 @@ pub struct Encoded {
 /// Encodes an event as the line that follows a line with chain value `previous`.
 pub fn encode(event: &Event, previous: u32) -> Result<Encoded, serde_json::Error> {
     let data = event.fact.to_data()?;
-    let sequence = format!("{:0width$}", event.sequence, width = SEQUENCE_DIGITS);
+    let sequence = format!("{:0SEQUENCE_DIGITS$}", event.sequence);
     let mut bytes = serde_json::to_vec(&EnvelopeOut {
         specversion: "1.0",
         id: event.id,
@@ -115,11 +115,16 @@ pub fn encode(event: &Event, previous: u32) -> Result<Encoded, serde_json::Error
         data: &data,
     })?;
     bytes.pop();
+    Ok(sealed(bytes, previous))
+}
+
+/// Closes an object whose last brace was left off with its checksum.
+fn sealed(mut bytes: Vec<u8>, previous: u32) -> Encoded {
     let chain = crc32c::crc32c_append(previous, &bytes);
     bytes.extend_from_slice(MEMBER);
     bytes.extend_from_slice(format!("{chain:08x}").as_bytes());
     bytes.extend_from_slice(b"\"}\n");
-    Ok(Encoded { bytes, chain })
+    Encoded { bytes, chain }
 }
 
 /// Encodes a draft as the event at `sequence` of `subject`.
@@ -130,6 +135,38 @@ pub fn encode_draft(
     previous: u32,
 ) -> Result<Encoded, serde_json::Error> {
     encode(&draft.clone().at(subject, sequence), previous)
+}
+
+/// Where a moved line shall stand.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPlace {
+    /// The sequence that it gets; none keeps its own.
+    pub sequence: Option<u64>,
+    /// The chain value of the line before.
+    pub previous: u32,
+}
+
+/// Binds a line (without its newline) to another place: the sequence member and the checksum are
+/// replaced as text and every other byte stays, members that this build does not know included.
+///
+/// # Errors
+/// When the line does not end in a checksum, or has no sequence member where one must be.
+pub fn rechain(line: &[u8], place: NewPlace) -> Result<Encoded, DecodeError> {
+    let mut bytes = split(line).ok_or(DecodeError::NoChecksum)?.covered.to_vec();
+    if let Some(sequence) = place.sequence {
+        let head: SequenceIn<'_> = serde_json::from_slice(line).map_err(DecodeError::Json)?;
+        let old = head.sequence.get();
+        let start = old.as_ptr().addr() - line.as_ptr().addr();
+        let new = format!("\"{sequence:0SEQUENCE_DIGITS$}\"");
+        bytes.splice(start..start + old.len(), new.into_bytes());
+    }
+    Ok(sealed(bytes, place.previous))
+}
+
+#[derive(Deserialize)]
+struct SequenceIn<'a> {
+    #[serde(borrow)]
+    sequence: &'a RawValue,
 }
 
 /// The two parts of a line: the bytes that its checksum covers, and the stored value.
@@ -205,7 +242,10 @@ pub fn parse(line: &[u8]) -> Result<Event, DecodeError> {
         .sequence
         .parse::<u64>()
         .ok()
-        .filter(|_| envelope.sequence.len() == SEQUENCE_DIGITS)
+        .filter(|_| {
+            envelope.sequence.len() == SEQUENCE_DIGITS
+                && envelope.sequence.bytes().all(|b| b.is_ascii_digit())
+        })
         .ok_or_else(|| misplaced("sequence", &envelope.sequence, &"16 digits"))?;
     let fact = Fact::from_data(&envelope.r#type, envelope.data).map_err(DecodeError::Json)?;
     Ok(Event {

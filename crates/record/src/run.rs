@@ -134,7 +134,7 @@ pub struct Run {
     /// Signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// A line about the end, cut to 200 characters.
+    /// A line about the end, cut to its bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The last result of the run.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::dispatch::Dispatch;
 use crate::event::fact::{FirstRun, LaunchKey, Parent};
 use crate::ids::{RunId, SessionId, ThreadId, TurnId};
+pub use crate::observed::observed_state;
 use crate::question::Question;
 use crate::run::{ResultRef, Run, TextRef};
 use crate::time::Timestamp;
@@ -56,6 +57,9 @@ pub struct Intent {
     pub cause: Cause,
     /// Its prompt, in the log.
     pub prompt: TextRef,
+    /// What a wake's prompt delivers; it waits again when the run never starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Pending>,
 }
 
 /// What waits to wake the session: how much came in after the last delivered digest.
@@ -70,7 +74,7 @@ pub struct Pending {
     /// The last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sequence: Option<u64>,
-    /// How many there are.
+    /// How many there are; after a digest that left some out, at most how many.
     pub count: u64,
     /// A time to wake at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,6 +195,11 @@ impl Session {
         self.questions
             .iter()
             .find(|q| q.is_open() && q.kind == QuestionKind::Blocking && q.run_id == current)
+    }
+
+    /// True when an answer waits that neither its waiter took nor a wake carried.
+    pub fn has_untaken_answer(&self) -> bool {
+        self.questions.iter().any(|q| !q.is_open())
     }
 
     /// Derives the work state: completion in log order, then an open blocking question, then

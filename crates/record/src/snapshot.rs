@@ -25,6 +25,8 @@ pub const SCHEMA_VERSION: &str = "1.0";
 pub const SPACE_ID: &str = "local";
 const INTERFACE: &str = "core:interface";
 const DISPATCHES: &str = "core:dispatches";
+/// Slices made from the session's own fields; no event sets one.
+pub const DERIVED_SLICES: [&str; 2] = [INTERFACE, DISPATCHES];
 
 /// Up to where the log is folded in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,8 +128,13 @@ struct SlicesOut<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct In {
+struct Head {
     schema_version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct In {
     log: LogPosition,
     run_index: IndexPosition,
     ext: Ext<OrbhIn>,
@@ -189,14 +196,16 @@ impl Snapshot {
         if crc32c::crc32c_append(chain_seed(id), parts.covered) != parts.stored {
             return Err(SnapshotError::Checksum);
         }
-        let stored: In = serde_json::from_slice(line).map_err(SnapshotError::Json)?;
-        if stored.schema_version != SCHEMA_VERSION {
+        // The version first: a newer schema may be unreadable beyond it.
+        let head: Head = serde_json::from_slice(line).map_err(SnapshotError::Json)?;
+        if head.schema_version != SCHEMA_VERSION {
             return Err(SnapshotError::Misplaced {
                 what: "schemaVersion",
-                found: stored.schema_version,
+                found: head.schema_version,
                 expected: SCHEMA_VERSION.to_owned(),
             });
         }
+        let stored: In = serde_json::from_slice(line).map_err(SnapshotError::Json)?;
         let OrbhIn { mut slices, mut session } = stored.ext.orbh;
         if session.id != id {
             return Err(SnapshotError::Misplaced {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::SessionId;
+use crate::limits::truncated;
 
 /// The actor of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,16 @@ pub enum Source {
     Maintenance,
     /// A source that a newer build wrote; kept as it is.
     Other(String),
+}
+
+impl Source {
+    /// Returns the source, a foreign one cut to `max_bytes` inside a JSON string.
+    pub fn within(&self, max_bytes: usize) -> Self {
+        match self {
+            Self::Other(text) => Self::Other(truncated(text, max_bytes).to_owned()),
+            known => known.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Source {

@@ -169,6 +169,13 @@ words!(
     }
 );
 
+impl Default for Disposition {
+    /// Returns `finish`: what a return means that says nothing else.
+    fn default() -> Self {
+        Self::Finish
+    }
+}
+
 impl EndReason {
     /// True for an end that somebody asked for; no re-prompt follows one.
     pub fn is_deliberate(self) -> bool {

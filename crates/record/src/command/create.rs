@@ -30,6 +30,7 @@ pub fn check(created: &SessionCreated) -> Result<(), Refusal> {
     }
     if let Some(key) = &created.key {
         line("key", &key.key, MAX_LAUNCH_KEY_BYTES)?;
+        line("arguments hash", &key.arguments_hash, MAX_NAME_BYTES)?;
     }
     let len_bytes: usize =
         created.environment.iter().map(|(k, v)| encoded_len(k) + encoded_len(v) + 6).sum();

@@ -22,7 +22,7 @@ pub fn claim(
     terms: (&str, Caps),
 ) -> Result<DispatchClaimed, Refusal> {
     let (target, caps) = terms;
-    line("target", target, MAX_NAME_BYTES)?;
+    line("target", target, 2 * MAX_NAME_BYTES + 1)?;
     if parent.discarded {
         return Err(Refusal::Discarded { session: parent.id });
     }
@@ -43,7 +43,7 @@ pub fn claim(
 
 /// Finds an open dispatch.
 pub fn find(parent: &Session, child: SessionId, run: RunId) -> Option<&Dispatch> {
-    parent.dispatches.iter().find(|d| d.child_session_id == child && d.initiated_run_id == run)
+    parent.dispatches.iter().find(|d| d.is_of(child, run))
 }
 
 /// Records that the child exists; none when that is known or nothing is owed.

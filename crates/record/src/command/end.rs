@@ -1,17 +1,17 @@
 //! Ending runs and sessions: asked for by anyone, recorded by the lease holder.
 
 use crate::command::create::prompt;
-use crate::command::{MAX_DETAIL_CHARS, Verdict, within};
-use crate::event::Fact;
+use crate::command::returning::{already_returned, first_return, is_same};
+use crate::command::{Verdict, within};
 use crate::event::fact::{
     FollowUp, RunEndRequested, RunEnded, SessionClosed, SessionDiscarded, SessionEnded,
     SessionKilled, SessionParked,
 };
 use crate::ids::RunId;
-use crate::limits::{MAX_PAYLOAD_BYTES, MAX_REPROMPTS};
+use crate::limits::{MAX_DETAIL_BYTES, MAX_PAYLOAD_BYTES, MAX_REPROMPTS, truncated};
 use crate::refusal::Refusal;
 use crate::session::{Completion, Session};
-use crate::words::{Authority, EndReason, Mode};
+use crate::words::{Authority, Disposition, EndReason, Mode};
 
 /// An end somebody asks for.
 #[derive(Clone, Debug)]
@@ -34,46 +34,77 @@ impl From<EndReason> for AskedEnd {
 /// nobody takes a deliberate end for a crash. The same end again appends nothing.
 ///
 /// # Errors
-/// When the reason is one that only an exit can give, or `interrupt` finds nothing to interrupt.
+/// When the reason is one that only an exit can give, `interrupt` finds nothing to interrupt or
+/// brings no prompt, a result has no run to stand on or comes second, or the session is discarded.
 pub fn request_end(session: &Session, asked: &AskedEnd) -> Result<Verdict<()>, Refusal> {
     let AskedEnd { reason, result, follow_up } = asked;
     let reason = *reason;
-    if let Some(text) = result {
-        within("result", text, MAX_PAYLOAD_BYTES)?;
-    }
-    if let Some(next) = follow_up {
-        prompt(&next.prompt)?;
-    }
     if !reason.is_deliberate() {
         return Err(Refusal::NotAskable { reason });
     }
-    if reason == EndReason::Interrupted && session.mode == Mode::Interactive {
-        let mode = session.mode;
-        return Err(Refusal::WrongMode { session: session.id, mode, verb: "interrupt" });
+    let result = result.as_deref().filter(|_| reason == EndReason::Ended);
+    let follow_up = follow_up.as_ref().filter(|_| reason == EndReason::Interrupted);
+    if session.discarded && !matches!(reason, EndReason::Discarded | EndReason::Killed) {
+        return Err(Refusal::Discarded { session: session.id });
     }
-    let result = result.clone();
-    if let Some(run) = session.live_run() {
-        if run.end_requested == Some(reason) && result.is_none() && follow_up.is_none() {
-            return Ok(Verdict::Already(()));
-        }
-        let follow_up = follow_up.clone();
-        let run_id = run.id;
-        return Ok(Verdict::Append(RunEndRequested { run_id, reason, result, follow_up }.into()));
+    if let Some(text) = result {
+        check_last_result(session, text)?;
     }
-    if session.discarded
-        || (session.completion == Some(Completion::Ended(reason)) && result.is_none())
-    {
+    if reason == EndReason::Interrupted {
+        check_follow_up(session, follow_up)?;
+    }
+    let Some(run) = session.live_run() else {
+        return Ok(end_without_run(session, reason, result));
+    };
+    if run.end_requested == Some(reason) && result.is_none() && follow_up.is_none() {
         return Ok(Verdict::Already(()));
     }
-    let fact: Fact = match reason {
+    // A result that the turn already has is not stored twice.
+    let result = result.filter(|_| first_return(run).is_none()).map(str::to_owned);
+    let (run_id, follow_up) = (run.id, follow_up.cloned());
+    Ok(Verdict::Append(RunEndRequested { run_id, reason, result, follow_up }.into()))
+}
+
+fn check_last_result(session: &Session, text: &str) -> Result<(), Refusal> {
+    within("result", text, MAX_PAYLOAD_BYTES)?;
+    let run = session.current_run().ok_or(Refusal::NoRun { session: session.id })?;
+    match first_return(run) {
+        Some(first) if !is_same(first, Disposition::Finish, text) => {
+            Err(already_returned(run, first))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_follow_up(session: &Session, follow_up: Option<&FollowUp>) -> Result<(), Refusal> {
+    let verb = "interrupt";
+    if session.mode == Mode::Interactive {
+        return Err(Refusal::WrongMode { session: session.id, mode: session.mode, verb });
+    }
+    if session.live_run().is_none() {
+        return Err(Refusal::WrongState { session: session.id, state: session.work_state(), verb });
+    }
+    prompt(follow_up.map_or("", |f| &f.prompt))
+}
+
+fn end_without_run(session: &Session, reason: EndReason, result: Option<&str>) -> Verdict<()> {
+    let is_recorded = session.completion == Some(Completion::Ended(reason));
+    if session.discarded || (is_recorded && session.intent.is_none() && result.is_none()) {
+        return Verdict::Already(());
+    }
+    // A result that the run already has is not stored twice.
+    let is_new = session.current_run().is_some_and(|run| first_return(run).is_none());
+    Verdict::Append(match reason {
         EndReason::Closed => SessionClosed::default().into(),
         EndReason::Parked => SessionParked::default().into(),
         EndReason::Discarded => SessionDiscarded::default().into(),
         EndReason::Killed => SessionKilled::default().into(),
-        EndReason::Ended => SessionEnded { result }.into(),
-        _ => return Ok(Verdict::Already(())),
-    };
-    Ok(Verdict::Append(fact))
+        EndReason::Ended if is_recorded && !is_new => return Verdict::Already(()),
+        EndReason::Ended => {
+            SessionEnded { result: result.filter(|_| is_new).map(str::to_owned) }.into()
+        }
+        _ => return Verdict::Already(()),
+    })
 }
 
 /// What the lease holder saw of a run's end.
@@ -90,8 +121,9 @@ pub struct Exit {
     pub detail: Option<String>,
 }
 
-/// Makes the one event of a run's end. A stored return comes first, then an end that was asked for,
-/// then what was observed, then the exit status; the last un-returned exit is the one that fails.
+/// Makes the one event of a run's end. A stored return comes first (but `end` brings its own result
+/// and so stays `ended`), then an end that was asked for, then what was observed, then the exit
+/// status; the last un-returned exit is the one that fails.
 ///
 /// Returns none when the run's end is recorded or the run is unknown.
 pub fn record_end(session: &Session, run_id: RunId, exit: Exit) -> Option<RunEnded> {
@@ -102,7 +134,9 @@ pub fn record_end(session: &Session, run_id: RunId, exit: Exit) -> Option<RunEnd
         (None, Some(_)) => EndReason::Signal,
         (None, None) => EndReason::Unknown,
     };
-    let mut reason = if run.is_returned() {
+    let mut reason = if run.end_requested == Some(EndReason::Ended) {
+        EndReason::Ended
+    } else if run.is_returned() {
         EndReason::Returned
     } else if let Some(requested) = run.end_requested {
         requested
@@ -112,7 +146,7 @@ pub fn record_end(session: &Session, run_id: RunId, exit: Exit) -> Option<RunEnd
     let rules_apply = session.is_unattended()
         && session.authority == Authority::Record
         && session.blocking_question().is_none()
-        && session.questions.iter().all(|q| q.is_open() || q.run_id != Some(run.id));
+        && !session.has_untaken_answer();
     if reason.is_unreturned_exit() && rules_apply && run.attempt >= MAX_REPROMPTS {
         reason = EndReason::FailedUnreturned;
     }
@@ -121,6 +155,6 @@ pub fn record_end(session: &Session, run_id: RunId, exit: Exit) -> Option<RunEnd
         reason,
         exit_code: exit.code,
         signal: exit.signal,
-        detail: exit.detail.map(|d| d.chars().take(MAX_DETAIL_CHARS).collect()),
+        detail: exit.detail.map(|d| truncated(&d, MAX_DETAIL_BYTES).to_owned()),
     })
 }

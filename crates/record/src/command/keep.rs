@@ -1,13 +1,16 @@
 //! What an agent keeps in its session: title, free keys, notes, artifacts.
 
-use crate::command::{Verdict, line, within, within_encoded};
+use serde_json::Value;
+
+use crate::command::{Verdict, line, printable, within, within_encoded};
 use crate::event::fact::{ArtifactTracked, InterfaceSet, NoteAdded, SessionRegistered, SliceSet};
 use crate::limits::{
     MAX_DESCRIPTION_BYTES, MAX_INTERFACE_BYTES, MAX_KEY_BYTES, MAX_PATH_BYTES, MAX_PAYLOAD_BYTES,
-    MAX_SLICES_BYTES, MAX_TITLE_BYTES, MAX_VALUE_BYTES, encoded_len,
+    MAX_SLICE_DEPTH, MAX_SLICES_BYTES, MAX_TITLE_BYTES, MAX_VALUE_BYTES, encoded_len,
 };
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::snapshot::DERIVED_SLICES;
 
 /// Sets title and description; the same ones again append nothing.
 ///
@@ -31,7 +34,8 @@ pub fn register(session: &Session, title: &str, description: &str) -> Result<Ver
 /// # Errors
 /// When the key is reserved or not a line, or a bound is passed.
 pub fn set(session: &Session, key: &str, value: &str) -> Result<Verdict<()>, Refusal> {
-    line("key", key, MAX_KEY_BYTES)?;
+    printable("key", key)?;
+    within("key", key, MAX_KEY_BYTES)?;
     if key.starts_with("core:") {
         return Err(Refusal::ReservedKey { key: key.to_owned() });
     }
@@ -56,12 +60,17 @@ fn entry_len(key: &str, value: &str) -> usize {
 /// Sets a reserved slice, for the system's own use; null removes it.
 ///
 /// # Errors
-/// When the slices together pass their bound.
-pub fn set_slice(
-    session: &Session,
-    slice: &str,
-    value: serde_json::Value,
-) -> Result<Verdict<()>, Refusal> {
+/// When the name is not that of a slice that is stored as given, the value is nested too deeply, or
+/// the slices together pass their bound.
+pub fn set_slice(session: &Session, slice: &str, value: Value) -> Result<Verdict<()>, Refusal> {
+    line("slice", slice, MAX_KEY_BYTES)?;
+    if !slice.starts_with("core:") || DERIVED_SLICES.contains(&slice) {
+        return Err(Refusal::ReservedKey { key: slice.to_owned() });
+    }
+    let (what, count, max) = ("levels in a reserved slice", depth(&value), MAX_SLICE_DEPTH);
+    if count > max {
+        return Err(Refusal::TooMany { what, count, max });
+    }
     let others: usize = session
         .slices
         .iter()
@@ -74,6 +83,14 @@ pub fn set_slice(
         return Err(Refusal::TooLong { what, len_bytes, max_bytes: MAX_SLICES_BYTES });
     }
     Ok(Verdict::Append(SliceSet { slice: slice.to_owned(), value }.into()))
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// Adds a note.

@@ -29,17 +29,11 @@ pub struct Return<'a> {
 pub fn return_turn(session: &Session, request: &Return<'_>) -> Result<Verdict<ResultRef>, Refusal> {
     within("result", request.payload, MAX_PAYLOAD_BYTES)?;
     let run = named_run(session, request.run_id)?;
-    if let Some(first) = run.result.as_ref().filter(|r| r.turn_id == run.turn_id) {
-        let is_same = first.disposition == request.disposition
-            && first.sha256 == payload_digest(request.payload);
-        return if is_same {
+    if let Some(first) = first_return(run) {
+        return if is_same(first, request.disposition, request.payload) {
             Ok(Verdict::Already(first.clone()))
         } else {
-            Err(Refusal::AlreadyReturned {
-                run_number: run.number,
-                disposition: first.disposition.to_string(),
-                at: first.at.to_string(),
-            })
+            Err(already_returned(run, first))
         };
     }
     Ok(Verdict::Append(
@@ -51,6 +45,23 @@ pub fn return_turn(session: &Session, request: &Return<'_>) -> Result<Verdict<Re
         }
         .into(),
     ))
+}
+
+/// Returns what the run's current turn returned, late or not.
+pub(crate) fn first_return(run: &Run) -> Option<&ResultRef> {
+    run.result.as_ref().filter(|r| r.turn_id == run.turn_id)
+}
+
+pub(crate) fn is_same(first: &ResultRef, disposition: Disposition, payload: &str) -> bool {
+    first.disposition == disposition && first.sha256 == payload_digest(payload)
+}
+
+pub(crate) fn already_returned(run: &Run, first: &ResultRef) -> Refusal {
+    Refusal::AlreadyReturned {
+        run_number: run.number,
+        disposition: first.disposition.to_string(),
+        at: first.at.to_string(),
+    }
 }
 
 /// Finds the run a caller speaks for.

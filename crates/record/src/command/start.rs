@@ -1,10 +1,14 @@
 //! Starting runs. Only the lease holder may append what these return.
 
 use crate::command::create::prompt;
-use crate::event::fact::{RunStarted, SessionRestored, TurnStarted};
+use crate::command::line;
+use crate::decide::{Owed, decide};
+use crate::event::fact::{RunIntended, RunStarted, SessionRestored, TurnStarted};
 use crate::ids::{RunId, TurnId};
+use crate::limits::MAX_MACHINE_ID_BYTES;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::time::Timestamp;
 use crate::words::{Authority, Cause};
 
 /// A run somebody wants.
@@ -27,15 +31,21 @@ pub struct Start {
 /// Starts a run; a session has at most one live run.
 ///
 /// # Errors
-/// When a run is live, the session is discarded or owned by a delivery, or the prompt is refused.
+/// When a run is live, the session is discarded or owned by a delivery, the prompt is refused or
+/// nowhere, a machine name is refused, or a re-prompt is more than the rules owe.
 pub fn start(session: &Session, start: Start) -> Result<RunStarted, Refusal> {
     may_start(session)?;
-    if let Some(text) = &start.prompt {
-        prompt(text)?;
+    let is_intended = session.intent.as_ref().is_some_and(|i| i.run_id == start.run_id);
+    match &start.prompt {
+        Some(text) => prompt(text)?,
+        None if is_intended => {}
+        None => return Err(Refusal::Empty { what: "prompt" }),
     }
+    line("machine id", &start.machine_id, MAX_MACHINE_ID_BYTES)?;
+    line("boot id", &start.boot_id, MAX_MACHINE_ID_BYTES)?;
     let previous = session.current_run();
     let attempt = match start.cause {
-        Cause::Reprompt => previous.map_or(0, |r| r.attempt) + 1,
+        Cause::Reprompt => reprompt_attempt(session)?,
         _ => 0,
     };
     Ok(RunStarted {
@@ -48,6 +58,46 @@ pub fn start(session: &Session, start: Start) -> Result<RunStarted, Refusal> {
         prompt: start.prompt,
         machine_id: start.machine_id,
         boot_id: start.boot_id,
+    })
+}
+
+fn reprompt_attempt(session: &Session) -> Result<u32, Refusal> {
+    // Re-prompts never depend on the time.
+    match decide(session, Timestamp::from_millis(0)) {
+        Owed::Reprompt { attempt } => Ok(attempt),
+        _ => {
+            let state = session.work_state();
+            Err(Refusal::WrongState { session: session.id, state, verb: "re-prompt" })
+        }
+    }
+}
+
+/// A wake somebody composed.
+#[derive(Clone, Debug)]
+pub struct Wake {
+    /// The run that shall start.
+    pub run_id: RunId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The digest of everything pending.
+    pub prompt: String,
+}
+
+/// Records a wake: the prompt and the advance of the cursor are one event.
+///
+/// # Errors
+/// When no wake is owed at `now`, or the prompt is refused.
+pub fn wake(session: &Session, wake: Wake, now: Timestamp) -> Result<RunIntended, Refusal> {
+    prompt(&wake.prompt)?;
+    let Owed::Wake { through_sequence } = decide(session, now) else {
+        let state = session.work_state();
+        return Err(Refusal::WrongState { session: session.id, state, verb: "wake" });
+    };
+    Ok(RunIntended {
+        run_id: wake.run_id,
+        turn_id: wake.turn_id,
+        prompt: wake.prompt,
+        through_sequence: through_sequence.unwrap_or(session.pending.delivered_sequence),
     })
 }
 
@@ -76,11 +126,14 @@ pub fn restore(session: &Session) -> Option<SessionRestored> {
 /// Opens a further turn in a live structured run.
 ///
 /// # Errors
-/// When no run is live or its current turn has not returned.
+/// When no run is live, its current turn has not returned, or its end was asked for.
 pub fn open_turn(session: &Session, turn_id: TurnId, text: &str) -> Result<TurnStarted, Refusal> {
     prompt(text)?;
+    if session.discarded {
+        return Err(Refusal::Discarded { session: session.id });
+    }
     let run = session.live_run().ok_or(Refusal::NoRun { session: session.id })?;
-    if !run.is_returned() {
+    if !run.is_returned() || run.end_requested.is_some() {
         return Err(Refusal::RunLive { session: session.id, number: run.number });
     }
     Ok(TurnStarted { run_id: run.id, turn_id, prompt: text.to_owned() })

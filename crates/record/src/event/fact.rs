@@ -16,7 +16,11 @@ use crate::words::{Authority, Cause, Disposition, EndReason, Mode, Outcome, Ques
 macro_rules! facts {
     ($($variant:ident = $type_name:literal #[doc = $doc:literal]),* $(,)?) => {
         /// What happened.
-        #[derive(Clone, Debug)]
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "facts live one at a time; the large kind comes once in a log"
+        )]
+        #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Fact {
             $(#[doc = $doc] $variant($variant),)*
             /// A kind of a newer build.
