@@ -139,10 +139,11 @@ impl TestEnv {
 impl Drop for TestEnv {
     fn drop(&mut self) {
         sweep::end_all(&self.root);
-        if let Err(error) = fs::remove_dir_all(&self.root)
-            && !std::thread::panicking()
-        {
-            panic!("{} stays behind: {error}", self.root.display());
-        }
+        let removed = fs::remove_dir_all(&self.root);
+        assert!(
+            removed.is_ok() || std::thread::panicking(),
+            "{} stays behind: {removed:?}",
+            self.root.display()
+        );
     }
 }

@@ -1,3 +1,4 @@
 //! Creel testkit.
 
 pub mod disk;
+pub mod env;

@@ -138,10 +138,10 @@ impl<'e> Call<'e> {
         let identity = ProcessIdentity::of(pid).expect("it can be looked at");
         let (done, ended) = mpsc::channel();
         thread::spawn(move || done.send(child.wait_with_output()));
-        let Ok(output) = ended.recv_timeout(DEADLINE) else {
-            let killed = identity.map(|identity| identity.signal(Signal::KILL));
-            panic!("the program did not end in {DEADLINE:?}; killed: {killed:?}");
-        };
+        let output = ended
+            .recv_timeout(DEADLINE)
+            .map_err(|_| identity.map(|identity| identity.signal(Signal::KILL)))
+            .expect("the program ends within its deadline (it was killed)");
         finished(env, output.expect("its streams can be read"))
     }
 }
@@ -170,5 +170,5 @@ fn resolve(env: &TestEnv, program: &str) -> PathBuf {
     path.split(':')
         .map(|dir| Path::new(dir).join(program))
         .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("{program} is not in {path}"))
+        .expect("the program is in PATH")
 }
