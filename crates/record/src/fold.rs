@@ -155,6 +155,7 @@ fn create(event: &Event, created: &SessionCreated, cursor: &Cursor<'_>) -> Sessi
             cause: created.cause,
             prompt,
             held: None,
+            request_ids: Vec::new(),
         }),
         native_session_id: None,
         run_count: 0,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dispatch::Dispatch;
 use crate::event::fact::{FirstRun, LaunchKey, Parent};
-use crate::ids::{RunId, SessionId, ThreadId, TurnId};
+use crate::ids::{RequestId, RunId, SessionId, ThreadId, TurnId};
 pub use crate::observed::observed_state;
 use crate::question::Question;
 use crate::run::{ResultRef, Run, TextRef};
@@ -60,6 +60,9 @@ pub struct Intent {
     /// What a wake's prompt delivers; it waits again when the run never starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Pending>,
+    /// The questions whose answers a wake's prompt delivers; they wait until the run starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_ids: Vec<RequestId>,
 }
 
 /// What waits to wake the session: how much came in after the last delivered digest.

@@ -264,7 +264,14 @@ impl Story {
 
     fn intend(&mut self) -> Taken {
         let (run_id, turn_id) = self.new_run();
-        let digest = Wake { run_id, turn_id, prompt: "digest".to_owned() };
+        let answered = self.session.questions.iter().filter(|q| !q.is_open());
+        let digest = Wake {
+            run_id,
+            turn_id,
+            prompt: "digest".to_owned(),
+            through_sequence: self.session.pending.last_sequence,
+            request_ids: answered.map(|q| q.id).collect(),
+        };
         let intended = wake(&self.session, digest, self.now())?;
         self.push(intended);
         Ok(())

@@ -4,7 +4,7 @@ use crate::command::create::prompt;
 use crate::command::line;
 use crate::decide::{Owed, decide};
 use crate::event::fact::{RunIntended, RunStarted, SessionRestored, TurnStarted};
-use crate::ids::{RunId, TurnId};
+use crate::ids::{RequestId, RunId, TurnId};
 use crate::limits::MAX_MACHINE_ID_BYTES;
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -79,25 +79,32 @@ pub struct Wake {
     pub run_id: RunId,
     /// Its turn.
     pub turn_id: TurnId,
-    /// The digest of everything pending.
+    /// The digest of what waits.
     pub prompt: String,
+    /// The last wake-worthy event in it; none when it holds none.
+    pub through_sequence: Option<u64>,
+    /// The questions whose answers are in it.
+    pub request_ids: Vec<RequestId>,
 }
 
-/// Records a wake: the prompt and the advance of the cursor are one event.
+/// Records a wake: the prompt and what it delivers are one event.
 ///
 /// # Errors
 /// When no wake is owed at `now`, or the prompt is refused.
 pub fn wake(session: &Session, wake: Wake, now: Timestamp) -> Result<RunIntended, Refusal> {
     prompt(&wake.prompt)?;
-    let Owed::Wake { through_sequence } = decide(session, now) else {
+    let Owed::Wake { through_sequence: newest } = decide(session, now) else {
         let state = session.work_state();
         return Err(Refusal::WrongState { session: session.id, state, verb: "wake" });
     };
+    let delivered = session.pending.delivered_sequence;
     Ok(RunIntended {
         run_id: wake.run_id,
         turn_id: wake.turn_id,
         prompt: wake.prompt,
-        through_sequence: through_sequence.unwrap_or(session.pending.delivered_sequence),
+        // What came in while the digest was made is not in it, and waits for the next wake.
+        through_sequence: wake.through_sequence.min(newest).unwrap_or(delivered).max(delivered),
+        request_ids: wake.request_ids,
     })
 }
 

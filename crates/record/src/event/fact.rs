@@ -323,6 +323,9 @@ pub struct RunIntended {
     pub prompt: String,
     /// Every wake-worthy event up to this sequence is delivered by this prompt.
     pub through_sequence: u64,
+    /// The questions whose answers it delivers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_ids: Vec<RequestId>,
 }
 
 /// Data of `orbh.run.started`.

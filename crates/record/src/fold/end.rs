@@ -44,6 +44,7 @@ impl Session {
                 cause: Cause::Interrupt,
                 prompt: cursor.text(&next.prompt),
                 held: None,
+                request_ids: Vec::new(),
             });
         }
         self.store_last_result(data.result.as_deref(), cursor);

@@ -6,9 +6,9 @@ use crate::event::fact::{
 use crate::fold::{Cursor, Step, payload_digest};
 use crate::ids::RunId;
 use crate::limits::{
-    MAX_CGROUP_BYTES, MAX_NAME_BYTES, MAX_NATIVE_ID_BYTES, MAX_RECENT_RUNS, encoded_len,
+    MAX_CGROUP_BYTES, MAX_NAME_BYTES, MAX_NATIVE_ID_BYTES, MAX_OPEN_QUESTIONS, MAX_RECENT_RUNS,
+    encoded_len,
 };
-use crate::question::Question;
 use crate::run::{ResultRef, Run};
 use crate::session::{Completion, Intent, Pending, Session};
 use crate::words::{Cause, Disposition, QuestionKind, Retention};
@@ -37,6 +37,7 @@ impl Session {
             cause: Cause::Wake,
             prompt: cursor.text(&data.prompt),
             held: Some(held),
+            request_ids: data.request_ids.iter().take(MAX_OPEN_QUESTIONS).copied().collect(),
         });
     }
 
@@ -61,8 +62,8 @@ impl Session {
         if data.cause.carries_operator_prompt() {
             self.operator_prompt = prompt;
         }
-        if let Some(wake) = intended.filter(|i| i.held.is_some()) {
-            self.questions.retain(|q| !is_answered_before(q, wake.prompt.line.offset_bytes));
+        if let Some(wake) = intended {
+            self.questions.retain(|q| q.is_open() || !wake.request_ids.contains(&q.id));
         }
         self.completion = None;
         self.discarded = false;
@@ -177,9 +178,4 @@ impl Session {
         self.result_count += 1;
         self.latest_result = Some(result);
     }
-}
-
-/// True when the answer stands before `offset_bytes` in the log: a wake written there carries it.
-fn is_answered_before(question: &Question, offset_bytes: u64) -> bool {
-    question.answer.is_some_and(|a| a.line.offset_bytes < offset_bytes)
 }

@@ -256,6 +256,7 @@ fn maximal() -> Session {
             cause: Cause::Interrupt,
             prompt: text_ref(),
             held: Some(pending()),
+            request_ids: vec![question().id; MAX_OPEN_QUESTIONS],
         }),
         native_session_id: Some(filled(MAX_NATIVE_ID_BYTES)),
         run_count: u64::MAX,

@@ -68,7 +68,13 @@ fn payloads_are_bounded() {
     bounded("further turn", max, |text| open_turn(&returned, turn_id(), text));
     let woken = Story::after(Mode::Headless, &[Owed, Await("r"), Exit(0), Message]);
     bounded("digest", max, |text| {
-        let digest = Wake { run_id: run_id(5), turn_id: turn_id(), prompt: text.to_owned() };
+        let digest = Wake {
+            run_id: run_id(5),
+            turn_id: turn_id(),
+            prompt: text.to_owned(),
+            through_sequence: Some(5),
+            request_ids: Vec::new(),
+        };
         wake(&woken.session, digest, woken.now())
     });
 }

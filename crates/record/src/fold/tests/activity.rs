@@ -176,6 +176,28 @@ fn one_wake_delivers_everything_that_waits_and_once() {
 }
 
 #[test]
+fn a_wake_delivers_only_what_its_maker_saw() {
+    let mut story = dormant_after(&[Defer, Answer(0), Message]);
+    let seen = story.session.clone();
+    story.takes(&[Message, Defer, Answer(1)]);
+    let digest = crate::command::start::Wake {
+        run_id: crate::story::run_id(70),
+        turn_id: seen.runs[0].turn_id,
+        prompt: "digest".to_owned(),
+        through_sequence: seen.pending.last_sequence,
+        request_ids: vec![seen.questions[0].id],
+    };
+    let now = story.now();
+    story.push(crate::command::start::wake(&story.session, digest, now).unwrap());
+    story.takes(&[Owed]);
+    let pending = &story.session.pending;
+    assert_eq!((pending.delivered_sequence, pending.last_sequence), (7, Some(8)));
+    assert_eq!(story.session.questions.len(), 1);
+    story.takes(&[Await("r"), Exit(0)]);
+    assert!(story.standing().ends_with("owed a wake"));
+}
+
+#[test]
 fn a_wake_that_never_started_gives_back_what_it_was_to_deliver() {
     for steps in [
         vec![Stop(EndReason::Parked)],
