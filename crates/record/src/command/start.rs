@@ -55,7 +55,8 @@ pub fn start(session: &Session, start: Start) -> Result<RunStarted, Refusal> {
         cause: start.cause,
         attempt,
         continues_run_id: previous.map(|r| r.id),
-        prompt: start.prompt,
+        // An intended run's prompt is in the log already.
+        prompt: start.prompt.filter(|_| !is_intended),
         machine_id: start.machine_id,
         boot_id: start.boot_id,
     })

@@ -286,3 +286,19 @@ fn a_launch_key_names_one_session_for_ever() {
         "key-taken",
     );
 }
+
+#[test]
+fn an_intended_runs_prompt_is_stored_once() {
+    use crate::command::start::{Start, start};
+    let session = Story::new(Headless).session;
+    let first = session.unstarted_first_run().unwrap();
+    let begin = Start {
+        run_id: first.run_id,
+        turn_id: first.turn_id,
+        cause: crate::words::Cause::Launch,
+        prompt: Some("do it".to_owned()),
+        machine_id: "m".to_owned(),
+        boot_id: "b".to_owned(),
+    };
+    assert_eq!(start(&session, begin).unwrap().prompt, None);
+}
