@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod keeper;
 pub mod plan;
 pub mod scope;
+pub mod session;
 pub mod store;
 pub mod transcript;
 pub mod wait;
