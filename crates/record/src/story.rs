@@ -13,8 +13,8 @@ use crate::decide::{Owed, cause, decide};
 use crate::dispatch::Settlement;
 use crate::event::fact::{
     AccountChanged, Fact, FirstRun, FollowUp, MessageReceived, ModeSwitched, NativeIdentified,
-    Parent, ProcessFacts, ProfileChanged, RoomNoticed, RunReturned, RunSpawned, SessionCreated,
-    WakeScheduled,
+    Parent, ProcessFacts, ProfileChanged, RoomNoticed, RunEnded, RunReturned, RunSpawned,
+    RunStarted, SessionCreated, WakeScheduled,
 };
 use crate::event::{Draft, Event};
 use crate::fold::apply;
@@ -473,6 +473,28 @@ impl Story {
             turn_id: turn_id(turn),
             disposition: Disposition::Finish,
             payload: "stray".to_owned(),
+        });
+    }
+
+    /// An end that some other build wrote, whatever came before.
+    pub(crate) fn push_end(&mut self, reason: EndReason) {
+        let run_id = self.session.current_run().unwrap().id;
+        self.push(RunEnded { run_id, reason, exit_code: None, signal: None, detail: None });
+    }
+
+    /// A start that some other build wrote, whatever came before.
+    pub(crate) fn push_start(&mut self) {
+        let (run_id, turn_id) = self.new_run();
+        self.push(RunStarted {
+            run_id,
+            turn_id,
+            number: self.session.run_count + 1,
+            cause: Cause::Resume,
+            attempt: 0,
+            continues_run_id: None,
+            prompt: Some("go on".to_owned()),
+            machine_id: "m".to_owned(),
+            boot_id: "b".to_owned(),
         });
     }
 

@@ -199,18 +199,30 @@ fn a_wake_delivers_only_what_its_maker_saw() {
 
 #[test]
 fn a_wake_that_never_started_gives_back_what_it_was_to_deliver() {
-    for steps in [
-        vec![Stop(EndReason::Parked)],
-        vec![Resume, Await("r"), Exit(0)],
-        vec![Message, Resume, Await("r"), Exit(0)],
+    for (steps, count) in [
+        (vec![Stop(EndReason::Parked)], 2),
+        (vec![Resume, Await("r"), Exit(0)], 2),
+        (vec![Message, Resume, Await("r"), Exit(0)], 3),
     ] {
         let mut story = dormant_after(&[Message, Message, Defer, Answer(0), Intend]);
         story.takes(&steps);
         assert!(story.standing().ends_with("owed a wake"), "{steps:?}: {}", story.standing());
         let pending = &story.session.pending;
-        assert_eq!((pending.delivered_sequence, pending.first_sequence), (1, Some(5)));
+        assert_eq!(
+            (pending.delivered_sequence, pending.first_sequence, pending.count),
+            (1, Some(5), count)
+        );
         assert_eq!(story.session.questions.len(), 1, "its answer too");
     }
+}
+
+#[test]
+fn a_return_retires_a_scheduled_wake() {
+    let dormant = "awaiting, shelf parked; run 1 completed (returned)";
+    let before = [Owed, WakeAt(0), Await("r"), Exit(0)];
+    check(Headless, &before, &format!("{dormant}; owed nothing"));
+    let after = [Owed, Await("r"), WakeAt(0), Exit(0)];
+    check(Headless, &after, &format!("{dormant}; owed a wake"));
 }
 
 #[test]

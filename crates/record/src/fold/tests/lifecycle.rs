@@ -227,6 +227,9 @@ fn checklist_06_two_re_prompts_then_failed_and_never_a_third() {
         "awaiting, shelf error; run 3 failed (failed-unreturned); owed nothing"
     );
     assert!(story.take(&Owed).is_err(), "a third re-prompt");
+    let mut odd = Story::after(Headless, &[Owed, Exit(0), Owed, Exit(0), Owed]);
+    odd.push_end(EndReason::ExitZero);
+    assert!(odd.standing().ends_with("owed nothing"), "whatever the last end was called");
     story.takes(&[Resume, Exit(1)]);
     assert_eq!(
         story.standing(),
@@ -350,6 +353,57 @@ fn a_late_return_is_stored_on_its_run_and_moves_nothing() {
     assert_eq!(
         story.standing(),
         "finished, shelf finished; run 2 completed (returned); owed nothing"
+    );
+}
+
+#[test]
+fn a_return_after_its_runs_end_is_late_even_with_no_run_since() {
+    check(
+        Headless,
+        &[Owed, Exit(0), Finish("late")],
+        "working, shelf error; run 1 failed (exit-zero); owed re-prompt 1",
+    );
+    check(
+        Headless,
+        &[Owed, Stop(EndReason::Killed), Signal(9), Finish("late")],
+        "abandoned, shelf error; run 1 failed (killed); owed nothing",
+    );
+}
+
+#[test]
+fn only_the_newest_run_moves_the_session() {
+    let mut story = Story::after(Headless, &[Owed]);
+    story.push_start();
+    let before = story.standing();
+    story.takes(&[ReturnOf(1, Disposition::Finish, "old")]);
+    assert_eq!(story.standing(), before);
+}
+
+#[test]
+fn an_end_that_completes_changes_nothing_once_something_did() {
+    for reason in [EndReason::Lost, EndReason::ProviderError, EndReason::FailedUnreturned] {
+        let mut story = Story::after(Headless, &[Owed, Finish("r")]);
+        story.push_end(reason);
+        assert!(story.standing().starts_with("finished, shelf finished"), "{reason}");
+    }
+}
+
+#[test]
+fn a_verdict_decides_before_an_open_question() {
+    for (reason, expected) in [
+        (EndReason::Closed, "finished, shelf closed"),
+        (EndReason::Parked, "awaiting, shelf parked"),
+        (EndReason::Killed, "abandoned, shelf error"),
+    ] {
+        let run =
+            format!("run 1 {}", if reason == EndReason::Killed { "failed" } else { "completed" });
+        let steps = [Owed, Ask, Stop(reason), Exit(0)];
+        check(Headless, &steps, &format!("{expected}; {run} ({reason}); owed nothing"));
+    }
+    check(
+        Headless,
+        &[Owed, Ask, Observe(EndReason::Lost)],
+        "abandoned, shelf error; run 1 failed (lost); owed nothing",
     );
 }
 
