@@ -14,7 +14,6 @@ use creel_sys::fs::{Fs, FsFile, LockMode, OpenHow, write_all_at};
 use creel_sys::os_fs::{OsFile, OsFs};
 use thiserror::Error;
 
-use crate::access::Access;
 use crate::file::read_bounded;
 use crate::store::Store;
 
@@ -109,8 +108,8 @@ impl Store {
         id: SessionId,
         deadline: Duration,
     ) -> Result<Option<Lease>, LeaseError> {
-        if let Access::ReadOnly { reason } = self.access() {
-            return Err(LeaseError::ReadOnly { reason: reason.clone() });
+        if let Some(reason) = self.access().denial() {
+            return Err(LeaseError::ReadOnly { reason: reason.to_owned() });
         }
         let dir = self.session_dir(id);
         let path = self.lease_path(id);

@@ -55,7 +55,7 @@ fn access(fs: &dyn Fs, root: &Path, schema_version: &str) -> Access {
         let reason = format!(
             "the store has schema {schema_version}, newer than {SCHEMA_VERSION} of this build"
         );
-        return Access::ReadOnly { reason };
+        return Access::Newer { reason };
     }
     match fs.open(&root.join(NAME), OpenHow::ReadWrite) {
         Ok(_) => Access::ReadWrite,

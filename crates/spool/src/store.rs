@@ -38,7 +38,8 @@ impl Store {
     ///
     /// # Errors
     /// When there is none, the root is no directory, or the manifest is of another kind. A newer
-    /// schema, or a store that can't be written, opens with [`Access::ReadOnly`].
+    /// schema opens with [`Access::Newer`], a store that can't be written with
+    /// [`Access::ReadOnly`].
     pub fn open(root: &Path, fs: Arc<dyn Fs>, boot_id: &str) -> Result<Self, OpenError> {
         let access = manifest::open(fs.as_ref(), root)?;
         let spools = root.join("spaces").join(SPACE_ID).join("spools");
@@ -135,9 +136,9 @@ impl Store {
     }
 
     pub(crate) fn may_write(&self, id: SessionId) -> Result<(), WriteError> {
-        match &self.inner.access {
-            Access::ReadWrite => Ok(()),
-            Access::ReadOnly { reason } => Err(WriteError::ReadOnly { id, reason: reason.clone() }),
+        match self.inner.access.denial() {
+            None => Ok(()),
+            Some(reason) => Err(WriteError::ReadOnly { id, reason: reason.to_owned() }),
         }
     }
 }
