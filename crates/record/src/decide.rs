@@ -32,11 +32,14 @@ pub enum Owed {
 
 /// Decides what is owed at `now`.
 pub fn decide(session: &Session, now: Timestamp) -> Owed {
-    if session.authority == Authority::Delivery || session.discarded {
+    if session.authority == Authority::Delivery {
         return Owed::Nothing;
     }
     if session.live_run().is_some() {
         return Owed::LiveRun;
+    }
+    if session.discarded {
+        return Owed::Nothing;
     }
     if session.intent.is_some() {
         return Owed::StartIntended;

@@ -51,7 +51,7 @@ pub fn start(session: &Session, start: Start) -> Result<RunStarted, Refusal> {
     Ok(RunStarted {
         run_id: start.run_id,
         turn_id: start.turn_id,
-        number: session.run_count + 1,
+        number: session.run_count.saturating_add(1),
         cause: start.cause,
         attempt,
         continues_run_id: previous.map(|r| r.id),

@@ -65,8 +65,13 @@ fn a_delivery_and_a_tombstone_owe_nothing() {
     let story = Story::after(Mode::Headless, &[Debt, Exit(0)]);
     let delivered = Session { authority: Authority::Delivery, ..story.session.clone() };
     assert_eq!(decide(&delivered, story.now()), Owed::Nothing);
-    let discarded = Session { discarded: true, ..story.session };
-    assert_eq!(decide(&discarded, Timestamp::from_millis(0)), Owed::Nothing);
+    let follow_up = [Debt, Interrupt("x"), Stop(EndReason::Discarded), Exit(0)];
+    check(&follow_up, (Owed::Nothing, None));
+    let intended = Story::after(Mode::Headless, &[Debt, Interrupt("x"), Exit(0)]);
+    let discarded = Session { discarded: true, ..intended.session };
+    assert_eq!(decide(&discarded, story.now()), Owed::Nothing);
+    // Its process may still be there, and has to be seen out.
+    check(&[Debt, Stop(EndReason::Discarded)], (Owed::LiveRun, None));
 }
 
 #[test]

@@ -24,7 +24,8 @@ impl Session {
             self.pending.last_sequence = None;
             self.pending.count = 0;
         } else {
-            self.pending.first_sequence = self.pending.first_sequence.map(|f| f.max(through + 1));
+            self.pending.first_sequence =
+                self.pending.first_sequence.map(|f| f.max(through.saturating_add(1)));
             held.last_sequence = held.first_sequence.map(|_| through);
             held.count = 0;
         }
@@ -47,7 +48,7 @@ impl Session {
         let newer = std::mem::replace(&mut self.pending, held);
         self.pending.first_sequence = self.pending.first_sequence.or(newer.first_sequence);
         self.pending.last_sequence = newer.last_sequence.or(self.pending.last_sequence);
-        self.pending.count += newer.count;
+        self.pending.count = self.pending.count.saturating_add(newer.count);
         self.pending.wake_at = newer.wake_at.or(self.pending.wake_at);
     }
 
@@ -126,7 +127,7 @@ impl Session {
             return;
         };
         run.turn_id = data.turn_id;
-        run.turn_count += 1;
+        run.turn_count = run.turn_count.saturating_add(1);
         // Re-prompts are counted per turn.
         run.attempt = 0;
         self.completion = None;
