@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Plan;
+
 /// The protocol version this build speaks.
 pub const KEEPER_VERSION: u32 = 1;
 
@@ -146,6 +148,22 @@ pub struct Survivor {
     pub proof: String,
 }
 
+/// What `creel plan` answers to the keeper of a run that ended: one line on standard output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "owed", rename_all = "camelCase")]
+pub enum Owed {
+    /// No run follows.
+    Nothing,
+    /// This one does.
+    Run {
+        /// It.
+        plan: Box<Plan>,
+    },
+    /// Something that this keeper doesn't know how to do.
+    #[serde(other)]
+    Unknown,
+}
+
 /// Encodes a line of the protocol, its newline included.
 pub fn encode_line<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(value)?;
@@ -221,6 +239,11 @@ mod tests {
             })),
             r#"{"reply":"status","phase":"running","agentPid":7,"signal":9,"keeperStarts":1,"outputBytes":10,"droppedBytes":0,"survivors":[{"pid":8,"startTicks":9,"comm":"node","proof":"is in the run's cgroup"}]}"#,
         );
+    }
+
+    #[test]
+    fn nothing_owed_is_one_word() {
+        check(&Owed::Nothing, r#"{"owed":"nothing"}"#);
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! Starting the agent, and what is left of its run when it is over.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeWriter, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::thread;
+
+use creel_api::plan::Command;
+use creel_sys::cgroup::Cgroup;
+use creel_sys::spawn::{SessionChild, SessionCommand, spawn_session};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use crate::inherited::duplicate;
+
+/// What the holder removes when the run is over.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) socket: PathBuf,
+    pub(super) cgroup: Option<Cgroup>,
+}
+
+impl Agent {
+    pub(super) fn clean_up(&self) {
+        if let Err(error) = std::fs::remove_file(&self.socket)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            eprintln!("creel hold: can't remove {}: {error}", self.socket.display());
+        }
+        if let Some(group) = &self.cgroup
+            && let Err(error) = group.remove()
+        {
+            eprintln!("creel hold: can't remove {}: {error}", group.dir().display());
+        }
+    }
+}
+
+/// An agent that was started.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) child: SessionChild,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    /// The group that it could be put into.
+    pub(super) cgroup: Option<Cgroup>,
+}
+
+/// Starts a command with pipes, in a group if that can be done.
+pub(super) fn start(command: &Command, cgroup: Option<Cgroup>) -> io::Result<Started> {
+    let (stdout, stdout_end) = io::pipe()?;
+    let (stderr, stderr_end) = io::pipe()?;
+    let stdin = stdin_of(&command.stdin)?;
+    let outputs = (OwnedFd::from(stdout_end), OwnedFd::from(stderr_end));
+    let spawn = |cgroup: Option<&Cgroup>| {
+        spawn_session(SessionCommand {
+            program: command.program.clone(),
+            args: command.args.iter().map(OsString::from).collect(),
+            env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd: command.cwd.clone(),
+            stdin: duplicate(&stdin)?,
+            stdout: duplicate(&outputs.0)?,
+            stderr: duplicate(&outputs.1)?,
+            inherited: Vec::new(),
+            cgroup: cgroup.map(Cgroup::join_file).transpose()?,
+        })
+    };
+    let (child, cgroup) = match spawn(cgroup.as_ref()) {
+        Ok(child) => (child, cgroup),
+        // The group may be what failed: the agent is worth more than its name tag.
+        Err(_) if cgroup.is_some() => {
+            let child = spawn(None);
+            remove(cgroup);
+            (child?, None)
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(Started { child, stdout: stdout.into(), stderr: stderr.into(), cgroup })
+}
+
+fn remove(cgroup: Option<Cgroup>) {
+    if let Some(group) = cgroup
+        && let Err(error) = group.remove()
+    {
+        eprintln!("creel hold: can't remove {}: {error}", group.dir().display());
+    }
+}
+
+/// Returns a pipe that gives `text` and then ends, whether or not anybody reads it.
+fn stdin_of(text: &str) -> io::Result<OwnedFd> {
+    if text.is_empty() {
+        return Ok(File::open("/dev/null")?.into());
+    }
+    let (reader, mut writer) = io::pipe()?;
+    let flags = fcntl_getfl(&writer)?;
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK)?;
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        match writer.write(rest) {
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if !rest.is_empty() {
+        fcntl_setfl(&writer, flags)?;
+        feed(writer, rest.to_vec())?;
+    }
+    Ok(reader.into())
+}
+
+/// Writes what did not fit the pipe from a thread, which waits until the agent reads, or ends.
+fn feed(mut writer: PipeWriter, rest: Vec<u8>) -> io::Result<()> {
+    thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        // An agent need not read its input.
+        let _ = writer.write_all(&rest);
+    })?;
+    Ok(())
+}

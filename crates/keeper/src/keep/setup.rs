@@ -1,0 +1,161 @@
+//! From inherited descriptors to a running keeper.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use creel_api::keeper::{Hello, KEEPER_VERSION, Phase, socket_name};
+use creel_record::{EndReason, RunId, SessionId};
+use creel_spool::Store;
+use creel_sys::Deadline;
+use creel_sys::boot::boot_id;
+use creel_sys::fs::Fs;
+use creel_sys::os_fs::OsFs;
+use creel_sys::poll::wait_readable;
+use creel_sys::runtime_dir::RuntimeDir;
+use thiserror::Error;
+
+use super::Keeper;
+use super::bell::bell;
+use super::disk::{Disk, earlier_tail};
+use super::pump::{Counts, MAX_TAIL_BYTES, Pump};
+use super::queue::{Queue, Stream};
+use super::recorder::Recorder;
+use super::return_dir::ReturnDir;
+use super::scan::Scanner;
+use super::server::Server;
+use crate::control::{MAX_STATE_BYTES, State};
+use crate::inherited;
+use crate::lines::{Filled, Lines};
+use crate::order::Order;
+
+/// How long a holder may take to say how it stands: it does so right after the start.
+const STATE_WITHIN: Duration = Duration::from_secs(30);
+
+/// Starts a keeper; none when this process was not started by a holder.
+pub(super) fn start() -> io::Result<Option<Keeper>> {
+    let Ok(order_fd) = inherited::take(inherited::ORDER) else { return Ok(None) };
+    let Ok(control) = inherited::take(inherited::CONTROL) else { return Ok(None) };
+    let lease = inherited::take(inherited::LEASE)?;
+    let listener = UnixListener::from(inherited::take(inherited::LISTENER)?);
+    let stdout = Pump::pipe(Stream::Stdout, inherited::take(inherited::STDOUT)?)?;
+    let stderr = Pump::pipe(Stream::Stderr, inherited::take(inherited::STDERR)?)?;
+    let order = Order::read(&order_fd)?;
+    let run_id: RunId = order.run_id().parse().map_err(io::Error::other)?;
+    let session_id: SessionId = order.session_id().parse().map_err(io::Error::other)?;
+
+    let mut control = UnixStream::from(control);
+    let mut lines = Lines::new(MAX_STATE_BYTES);
+    let state = first_state(&mut control, &mut lines)?;
+
+    let (bell, hearing) = bell()?;
+    let queue = Queue::default();
+    let fs: Arc<dyn Fs> = Arc::new(OsFs);
+    let (disk, offset) = Disk::open(&fs, &order, queue.clone(), bell.clone());
+    disk.start()?;
+    let counts = Arc::new(Counts::default());
+    counts.offset.store(offset, Ordering::Relaxed);
+    let tail =
+        if offset > 0 { earlier_tail(&order.run_dir, MAX_TAIL_BYTES as u64) } else { Vec::new() };
+    let pump = Pump {
+        pipes: vec![stdout, stderr],
+        scanner: Scanner::new(&order.plan.watch),
+        queue: queue.clone(),
+        counts: Arc::clone(&counts),
+        bell: bell.clone(),
+        tail,
+    };
+    let pump = pump.start()?;
+    let hello = Hello {
+        version: KEEPER_VERSION,
+        session_id: order.session_id().to_owned(),
+        run_id: order.run_id().to_owned(),
+        run_number: order.run_number,
+    };
+    Ok(Some(Keeper {
+        recorder: Recorder::start(&order, (session_id, run_id), (order_fd, lease), bell.clone())?,
+        server: Server::new(listener, &hello)?,
+        return_dir: order.plan.watch.return_dir.clone().map(ReturnDir::new),
+        order,
+        session_id,
+        run_id,
+        control: Some(control),
+        lines,
+        state,
+        hearing,
+        bell,
+        queue,
+        counts,
+        pump: Some(pump),
+        phase: Phase::Running,
+        return_due: None,
+        phase_due: None,
+        unproven_until: None,
+        provider_error: None,
+        disk_error: None,
+        record_error: None,
+        survivors: Vec::new(),
+        tail: None,
+        leave: None,
+    }))
+}
+
+fn first_state(control: &mut UnixStream, lines: &mut Lines) -> io::Result<State> {
+    let deadline = Deadline::after(STATE_WITHIN);
+    loop {
+        if wait_readable(&[control.as_fd()], deadline.remaining())?.is_empty() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut newest = None;
+        let filled = lines.fill(control, |line| newest = Some(serde_json::from_slice(line)));
+        match newest {
+            Some(state) => return Ok(state?),
+            None if filled == Filled::Closed => return Err(io::ErrorKind::UnexpectedEof.into()),
+            None => {}
+        }
+    }
+}
+
+/// What the record says of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) end_requested: Option<EndReason>,
+    pub(super) is_returned: bool,
+}
+
+/// Why the record can't be looked at.
+#[derive(Debug, Error)]
+pub(super) enum LookError {
+    #[error("can't tell the boot")]
+    Boot(#[source] io::Error),
+    #[error(transparent)]
+    Open(#[from] creel_spool::OpenError),
+    #[error(transparent)]
+    Read(#[from] creel_spool::ReadError),
+}
+
+/// Reads what the record says of the run.
+pub(super) fn look(order: &Order, ids: (SessionId, RunId)) -> Result<Seen, LookError> {
+    let boot_id = boot_id().map_err(LookError::Boot)?;
+    let store = Store::open(&order.plan.record.orb_root, Arc::new(OsFs), &boot_id)?;
+    let session = store.read(ids.0)?.snapshot.session;
+    let run = session.run(ids.1);
+    Ok(Seen {
+        end_requested: run.and_then(|run| run.end_requested),
+        is_returned: run.is_some_and(creel_record::Run::is_returned),
+    })
+}
+
+/// Removes the run's socket.
+pub(super) fn remove_socket(run_id: &str) -> io::Result<()> {
+    let path = RuntimeDir::open()
+        .and_then(|dir| dir.socket_path(&socket_name(run_id)))
+        .map_err(io::Error::other)?;
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
