@@ -59,7 +59,7 @@ pub fn decide(session: &Session, now: Timestamp) -> Owed {
         }
         WorkState::Working => match unreturned_attempt(session) {
             // A run that ended on its own while it asked: only the answer goes on.
-            Some(_) if session.has_untaken_answer() => wake,
+            Some(_) if session.has_answer_for_current_run() => wake,
             Some(attempt) if attempt < MAX_REPROMPTS => Owed::Reprompt { attempt: attempt + 1 },
             _ => Owed::Nothing,
         },

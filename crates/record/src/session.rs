@@ -205,6 +205,14 @@ impl Session {
         self.questions.iter().any(|q| !q.is_open())
     }
 
+    /// True when the current run's blocking question has an answer that its waiter did not take.
+    pub fn has_answer_for_current_run(&self) -> bool {
+        let current = self.current_run().map(|r| r.id);
+        self.questions
+            .iter()
+            .any(|q| !q.is_open() && q.kind == QuestionKind::Blocking && q.run_id == current)
+    }
+
     /// Derives the work state: completion in log order, then an open blocking question, then
     /// working.
     pub fn work_state(&self) -> WorkState {

@@ -1,5 +1,7 @@
 //! Sessions for tests, brought about only through commands, line encoding and the fold.
 
+mod step;
+
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
@@ -28,58 +30,10 @@ use crate::source::Source;
 use crate::time::Timestamp;
 use crate::words::{Authority, Cause, Disposition, EndReason, Mode, Outcome, QuestionKind};
 
+pub(crate) use step::Do;
+
 /// 2026-01-01T00:00:00Z.
 pub(crate) const START_MS: i64 = 1_767_225_600_000;
-
-/// One step of a story.
-#[derive(Clone, Debug)]
-pub(crate) enum Do {
-    /// An operator's resume.
-    Resume,
-    /// Whatever is owed: the intended run, a re-prompt, or a wake (intent and start).
-    Owed,
-    /// The intent of an owed wake, without its start.
-    Intend,
-    /// The process exists and the harness told its id.
-    Spawn,
-    Finish(&'static str),
-    Await(&'static str),
-    /// A return in the name of run n.
-    ReturnOf(u64, Disposition, &'static str),
-    /// A further turn of a live run.
-    Turn,
-    Exit(i32),
-    Signal(i32),
-    Observe(EndReason),
-    Stop(EndReason),
-    Interrupt(&'static str),
-    EndWith(&'static str),
-    Restore,
-    Ask,
-    Defer,
-    /// Answers question n of those the session has.
-    Answer(usize),
-    Take(usize),
-    Cancel(usize),
-    Message,
-    Room,
-    /// A scheduled wake this many milliseconds after the start of the story.
-    WakeAt(i64),
-    /// The clock, this many milliseconds after the start of the story.
-    Clock(i64),
-    Claim(u128),
-    Materialize(u128),
-    Settle(u128, Outcome),
-    Collect(u128, Outcome),
-    Switch(Mode),
-    Account(&'static str),
-    Profile(&'static str),
-    Register(&'static str, &'static str),
-    Set(&'static str, &'static str),
-    Slice(&'static str, &'static str),
-    Note,
-    Artifact(&'static str),
-}
 
 /// A session with its whole log.
 #[derive(Clone, Debug)]

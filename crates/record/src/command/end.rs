@@ -146,7 +146,7 @@ pub fn record_end(session: &Session, run_id: RunId, exit: Exit) -> Option<RunEnd
     let rules_apply = session.is_unattended()
         && session.authority == Authority::Record
         && session.blocking_question().is_none()
-        && !session.has_untaken_answer();
+        && !session.has_answer_for_current_run();
     if reason.is_unreturned_exit() && rules_apply && run.attempt >= MAX_REPROMPTS {
         reason = EndReason::FailedUnreturned;
     }

@@ -55,6 +55,14 @@ fn an_anchor_is_never_settled_by_an_older_turn() {
 }
 
 #[test]
+fn a_run_that_continues_nothing_is_no_rescue() {
+    let mut story = Story::after(Subagent, &[Owed, Exit(0)]);
+    story.push_start();
+    story.takes(&[Finish("of something else")]);
+    assert_eq!(settled(&story, run_id(1)), Settlement::PENDING);
+}
+
+#[test]
 fn a_settlement_does_not_depend_on_how_many_runs_the_snapshot_keeps() {
     let mut story = Story::after(Subagent, &[Owed, Await("first"), Exit(0)]);
     for _ in 0..6 {

@@ -104,7 +104,7 @@ impl Session {
                 && run.attempt >= MAX_REPROMPTS
         });
         let is_ruled = self.is_unattended() && self.authority == Authority::Record;
-        let is_held = self.blocking_question().is_some() || self.has_untaken_answer();
+        let is_held = self.blocking_question().is_some() || self.has_answer_for_current_run();
         if is_exhausted && is_ruled && !is_held && self.completion.is_none() {
             self.completion = Some(Completion::Ended(EndReason::FailedUnreturned));
         }

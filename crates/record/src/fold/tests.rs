@@ -1,4 +1,5 @@
 mod activity;
+mod asking;
 mod laws;
 mod lifecycle;
 

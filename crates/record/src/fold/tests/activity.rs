@@ -1,6 +1,7 @@
 //! What comes in from outside: wakes, dispatches, moves, and what a terminal shows.
 
 use super::check;
+use crate::event::fact::DispatchSettled;
 use crate::limits::MAX_RECENT_RUNS;
 use crate::observed::{Activity, Watched, observed_state};
 use crate::story::Do::{
@@ -8,7 +9,7 @@ use crate::story::Do::{
     Materialize, Message, Observe, Owed, Profile, Register, Resume, Room, Set, Settle, Slice, Stop,
     Switch, WakeAt,
 };
-use crate::story::{Do, Story, session_id};
+use crate::story::{Do, Story, run_id, session_id};
 use crate::words::Mode::{Headless, Interactive, Subagent};
 use crate::words::{EndReason, Outcome, WorkState};
 
@@ -181,7 +182,7 @@ fn a_wake_delivers_only_what_its_maker_saw() {
     let seen = story.session.clone();
     story.takes(&[Message, Defer, Answer(1)]);
     let digest = crate::command::start::Wake {
-        run_id: crate::story::run_id(70),
+        run_id: run_id(70),
         turn_id: seen.runs[0].turn_id,
         prompt: "digest".to_owned(),
         through_sequence: seen.pending.last_sequence,
@@ -270,7 +271,15 @@ fn a_dispatch_is_owed_until_an_outcome_discharges_it() {
     ] {
         let mut story = Story::after(Headless, &[Owed, Claim(2), Claim(3), Materialize(2)]);
         story.takes(&[Settle(2, outcome)]);
-        let left = if is_discharged { 1 } else { 2 };
+        let (child_session_id, initiated_run_id) = (session_id(3), run_id(3));
+        story.push(DispatchSettled {
+            child_session_id,
+            initiated_run_id,
+            outcome,
+            run_number: None,
+            is_collected: false,
+        });
+        let left = if is_discharged { 0 } else { 2 };
         assert_eq!(story.session.live_dispatch_count(), left, "{outcome}");
     }
 }

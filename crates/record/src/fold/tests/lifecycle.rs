@@ -2,8 +2,8 @@
 
 use super::check;
 use crate::story::Do::{
-    Answer, Ask, Await, Cancel, EndWith, Exit, Finish, Interrupt, Message, Observe, Owed, Restore,
-    Resume, ReturnOf, Signal, Spawn, Stop, Take, Turn,
+    Ask, Await, EndWith, Exit, Finish, Interrupt, Message, Observe, Owed, Restore, Resume,
+    ReturnOf, Signal, Spawn, Stop, Turn,
 };
 use crate::story::{Do, Story};
 use crate::words::Mode::{Headless, Interactive, Subagent};
@@ -39,12 +39,6 @@ fn checklist_09_a_return_decides_then_a_question_then_working() {
             &format!("awaiting, shelf active; run 1 running (live); {live}"),
         );
     }
-}
-
-#[test]
-fn a_return_makes_its_open_question_moot() {
-    let story = Story::after(Headless, &[Owed, Ask, Finish("r")]);
-    assert_eq!(story.session.questions, []);
 }
 
 #[test]
@@ -389,79 +383,11 @@ fn an_end_that_completes_changes_nothing_once_something_did() {
 }
 
 #[test]
-fn a_verdict_decides_before_an_open_question() {
-    for (reason, expected) in [
-        (EndReason::Closed, "finished, shelf closed"),
-        (EndReason::Parked, "awaiting, shelf parked"),
-        (EndReason::Killed, "abandoned, shelf error"),
-    ] {
-        let run =
-            format!("run 1 {}", if reason == EndReason::Killed { "failed" } else { "completed" });
-        let steps = [Owed, Ask, Stop(reason), Exit(0)];
-        check(Headless, &steps, &format!("{expected}; {run} ({reason}); owed nothing"));
-    }
-    check(
-        Headless,
-        &[Owed, Ask, Observe(EndReason::Lost)],
-        "abandoned, shelf error; run 1 failed (lost); owed nothing",
-    );
-}
-
-#[test]
 fn a_return_of_another_turn_moves_nothing() {
     let mut story = Story::after(Headless, &[Owed, Await("first"), Turn]);
     let before = story.standing();
     story.push_return_of_turn(77);
     assert_eq!(story.standing(), before);
-}
-
-#[test]
-fn a_killed_waiter_leaves_the_question_open_and_no_re_prompt_follows() {
-    let steps = [Owed, Ask, Exit(0)];
-    check(Headless, &steps, "needs-input, shelf error; run 1 failed (exit-zero); owed nothing");
-    let mut story = Story::after(Headless, &steps);
-    story.takes(&[Answer(0)]);
-    assert_eq!(story.standing(), "working, shelf error; run 1 failed (exit-zero); owed a wake");
-    story.takes(&[Owed]);
-    assert_eq!(story.standing(), "working, shelf active; run 2 running (live); owed its live run");
-    assert_eq!(story.session.questions, []);
-}
-
-#[test]
-fn an_answer_taken_in_place_is_no_wake() {
-    check(
-        Headless,
-        &[Owed, Ask, Answer(0), Take(0), Exit(0)],
-        "working, shelf error; run 1 failed (exit-zero); owed re-prompt 1",
-    );
-    check(
-        Headless,
-        &[Owed, Ask, Answer(0)],
-        "working, shelf active; run 1 running (live); owed its live run",
-    );
-    check(
-        Headless,
-        &[Owed, Ask, Answer(0), Exit(0)],
-        "working, shelf error; run 1 failed (exit-zero); owed a wake",
-    );
-}
-
-#[test]
-fn a_last_run_that_dies_asking_fails_once_its_question_is_gone() {
-    let last = [Owed, Exit(0), Owed, Exit(0), Owed, Ask, Exit(0)];
-    check(Headless, &last, "needs-input, shelf error; run 3 failed (exit-zero); owed nothing");
-    for gone in [vec![Cancel(0)], vec![Answer(0), Take(0)]] {
-        let mut story = Story::after(Headless, &last);
-        story.takes(&gone);
-        assert_eq!(
-            story.standing(),
-            "awaiting, shelf error; run 3 failed (exit-zero); owed nothing",
-            "{gone:?}"
-        );
-    }
-    let mut story = Story::after(Headless, &last);
-    story.takes(&[Answer(0)]);
-    assert!(story.standing().ends_with("owed a wake"));
 }
 
 #[test]
