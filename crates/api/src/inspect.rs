@@ -52,7 +52,9 @@ pub struct SessionView {
     pub pending_request: Option<RequestView>,
     /// True when the log holds more than the snapshot, and nobody is writing.
     pub stale: bool,
-    /// What is wrong with its spool, when something is; it is then read only until healed.
+    /// True when the log is damaged or may not be written until it is healed.
+    pub damaged: bool,
+    /// What is wrong with it.
     pub damage: Option<String>,
 
     /// Since when the work state is what it is.
@@ -179,7 +181,6 @@ pub struct RequestView {
     /// Its id.
     pub id: String,
     /// `blocking` or `deferred`.
-    #[serde(rename = "type")]
     pub kind: String,
     /// The run that asked.
     pub run_id: Option<String>,
@@ -210,7 +211,7 @@ pub struct DispatchView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseView {
-    /// True while somebody holds it.
+    /// True while the holder or the agent of the live run is alive.
     pub held: bool,
     /// What the last holder wrote about itself; for people only.
     pub note: Option<String>,

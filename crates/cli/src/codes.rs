@@ -52,7 +52,10 @@ codes! {
     AlreadyAnswered => "already-answered" Refused;
     AlreadyReturned => "already-returned" Refused;
     AmbiguousId => "ambiguous-id" Refused;
+    CatalogInvalid => "catalog-invalid" Unavailable;
+    ChildrenLive => "children-live" Refused;
     ControlCharacter => "control-character" Refused;
+    CredentialsMissing => "credentials-missing" Refused;
     DeliveryOwned => "delivery-owned" Refused;
     Discarded => "discarded" Refused;
     Empty => "empty" Refused;
@@ -61,8 +64,11 @@ codes! {
     Internal => "internal" Internal;
     KeyTaken => "key-taken" Refused;
     MalformedId => "malformed-id" NotFound;
+    MaybeAlive => "maybe-alive" Refused;
     NewerStore => "newer-store" Unavailable;
     NoHome => "no-home" Unavailable;
+    NoNativeId => "no-native-id" Refused;
+    NoOutcome => "no-outcome" Internal;
     NoQuestion => "no-question" Refused;
     NoResult => "no-result" NotFound;
     NoRun => "no-run" Refused;
@@ -70,17 +76,25 @@ codes! {
     NonUtf8 => "non-utf8" Usage;
     NotAskable => "not-askable" Refused;
     NotWritten => "not-written" Internal;
+    NotYours => "not-yours" Refused;
     OutcomeUnknown => "outcome-unknown" Internal;
     OutputFailed => "output-failed" Internal;
+    QuestionGone => "question-gone" NotFound;
     ReadOnlyStore => "read-only-store" Unavailable;
     ReservedKey => "reserved-key" Refused;
     RunLive => "run-live" Refused;
+    RuntimeDirUnusable => "runtime-dir-unusable" Unavailable;
     ScopeMismatch => "scope-mismatch" Refused;
     SessionBusy => "session-busy" Unavailable;
     SessionDamaged => "session-damaged" Corrupt;
     SessionExists => "session-exists" Refused;
+    SettingsInvalid => "settings-invalid" Unavailable;
+    SpawnFailed => "spawn-failed" Internal;
+    StillPending => "still-pending" Internal;
+    SnapshotInvalid => "snapshot-invalid" Corrupt;
     StoreMissing => "store-missing" Unavailable;
     StoreUnusable => "store-unusable" Unavailable;
+    TargetUnavailable => "target-unavailable" Unavailable;
     TextUnreadable => "text-unreadable" Usage;
     TooDeep => "too-deep" Refused;
     TooLong => "too-long" Refused;
@@ -103,6 +117,7 @@ impl Code {
     pub(crate) fn exit(self) -> Exit {
         match (self, self.kind()) {
             (Self::NewerStore, _) => Exit::OtherRevision,
+            (Self::StillPending, _) => Exit::TimedOut,
             (_, Kind::Usage) => Exit::Usage,
             (_, Kind::NotFound) => Exit::NothingMatched,
             (_, Kind::Refused) => Exit::Refused,

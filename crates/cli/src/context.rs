@@ -26,12 +26,13 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     selection: Selection,
     is_quiet: bool,
+    actor: Option<Source>,
 }
 
 impl Context {
     /// Puts a call together.
     pub(crate) fn new(selection: Selection, environment: Environment) -> Self {
-        Self { environment, output: Output::new(), selection, is_quiet: false }
+        Self { environment, output: Output::new(), selection, is_quiet: false, actor: None }
     }
 
     /// Returns the common flags about the store.
@@ -59,11 +60,19 @@ impl Context {
         Timestamp::from_millis(i64::try_from(boot::wall_time_ms()).unwrap_or(i64::MAX))
     }
 
+    /// Acts under another name than the caller's: maintenance and keepers speak for themselves.
+    pub(crate) fn act_as(&mut self, actor: Source) {
+        self.actor = Some(actor);
+    }
+
     /// Returns who causes what this verb appends.
     ///
     /// # Errors
     /// When `ORBH_SESSION_ID` holds no id.
     pub(crate) fn source(&self) -> Result<Source, Report> {
+        if let Some(actor) = &self.actor {
+            return Ok(actor.clone());
+        }
         Ok(self.environment.caller()?.map_or(Source::Operator, Source::Session))
     }
 
@@ -72,8 +81,13 @@ impl Context {
     /// # Errors
     /// As [`Context::source`].
     pub(crate) fn draft(&self, fact: Fact) -> Result<Draft, Report> {
-        let id = EventId::from_uuid(self.ordered());
+        let id = self.event_id();
         Ok(Draft { id, source: self.source()?, time: self.now(), fact })
+    }
+
+    /// Makes a new event's id.
+    pub(crate) fn event_id(&self) -> EventId {
+        EventId::from_uuid(self.ordered())
     }
 
     /// Makes a new session's id.
@@ -105,6 +119,19 @@ impl Context {
         let ms = boot::wall_time_ms();
         let nanoseconds = u32::try_from(ms % 1000).unwrap_or(0) * 1_000_000;
         uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, ms / 1000, nanoseconds))
+    }
+
+    /// Returns the run that the caller speaks for, when it speaks for its own session: a late
+    /// return of an older run must not pass for one of the newest.
+    ///
+    /// # Errors
+    /// When a variable holds no id.
+    pub(crate) fn speaking_run(&self, session: SessionId) -> Result<Option<RunId>, Report> {
+        if self.environment.caller()? == Some(session) {
+            self.environment.calling_run()
+        } else {
+            Ok(None)
+        }
     }
 
     /// Returns the id a verb acts on as it was typed: the given one, else the caller's own session.

@@ -1,6 +1,9 @@
 //! From the errors of the layers below to what a person is told.
 
 use creel_record::Refusal;
+use creel_spool::{
+    FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, WriteError,
+};
 
 use crate::codes::Code;
 use crate::report::Report;
@@ -53,7 +56,7 @@ impl From<Refusal> for Report {
                 format!("creel result ID --run {run_number}")
             }
             Refusal::RunLive { session, .. } => format!("creel wait {session}"),
-            Refusal::Discarded { session } => format!("creel resume {session} --restore PROMPT"),
+            Refusal::Discarded { session } => format!("creel resume {session} --undiscard PROMPT"),
             Refusal::DeliveryOwned { session }
             | Refusal::WrongMode { session, .. }
             | Refusal::WrongState { session, .. }
@@ -68,9 +71,110 @@ impl From<Refusal> for Report {
     }
 }
 
+impl From<OpenError> for Report {
+    fn from(error: OpenError) -> Self {
+        let (code, next) = match &error {
+            OpenError::Missing { root } => {
+                let next = format!("creel --orb-root {} --create-store list", root.display());
+                (Code::StoreMissing, next)
+            }
+            OpenError::NotADirectory { root } => {
+                (Code::StoreUnusable, format!("ls -ld {}", root.display()))
+            }
+            OpenError::Foreign { .. } => (Code::ForeignStore, "creel scope".to_owned()),
+            OpenError::Manifest { path, .. } => {
+                (Code::ForeignStore, format!("cat {}", path.display()))
+            }
+            OpenError::Io { path, .. } => {
+                (Code::StoreUnusable, format!("ls -ld {}", path.display()))
+            }
+        };
+        Self::of(code, &error).next(next)
+    }
+}
+
+impl From<ResolveError> for Report {
+    fn from(error: ResolveError) -> Self {
+        let code = match &error {
+            ResolveError::Malformed { .. } => Code::MalformedId,
+            ResolveError::NotFound { .. } => Code::UnknownId,
+            ResolveError::Ambiguous { .. } => Code::AmbiguousId,
+            ResolveError::Io { .. } => Code::StoreUnusable,
+        };
+        Self::of(code, &error).next("creel list --all")
+    }
+}
+
+impl From<ReadError> for Report {
+    fn from(error: ReadError) -> Self {
+        let (code, next) = match &error {
+            ReadError::NotFound { .. } => (Code::UnknownId, "creel list --all".to_owned()),
+            ReadError::NoSnapshot { id }
+            | ReadError::BadSnapshot { id, .. }
+            | ReadError::StaleIndex { id } => {
+                (Code::SnapshotInvalid, format!("creel rebuild-session-snapshots {id}"))
+            }
+            ReadError::NoRun { id, .. } => (Code::UnknownRun, format!("creel inspect {id}")),
+            ReadError::Damaged { id, .. } => (Code::SessionDamaged, format!("creel verify {id}")),
+            ReadError::Busy { id, .. } => (Code::SessionBusy, format!("creel inspect {id}")),
+            ReadError::Io { path, .. } => {
+                (Code::StoreUnusable, format!("ls -l {}", path.display()))
+            }
+        };
+        Self::of(code, &error).next(next)
+    }
+}
+
+impl From<WriteError> for Report {
+    fn from(error: WriteError) -> Self {
+        let (code, next) = match &error {
+            WriteError::NotFound { .. } => (Code::UnknownId, "creel list --all".to_owned()),
+            WriteError::Exists { id } => (Code::SessionExists, format!("creel inspect {id}")),
+            WriteError::ReadOnly { id, .. } => (Code::ReadOnlyStore, format!("creel verify {id}")),
+            WriteError::Damaged { id, .. } => (Code::SessionDamaged, format!("creel heal {id}")),
+            WriteError::Busy { id, .. } => (Code::SessionBusy, format!("creel inspect {id}")),
+            WriteError::NotWritten { id, .. } => (Code::NotWritten, format!("creel verify {id}")),
+            WriteError::Unknown { id, .. } => (Code::OutcomeUnknown, format!("creel verify {id}")),
+        };
+        Self::of(code, &error).next(next)
+    }
+}
+
+impl From<HealError> for Report {
+    fn from(error: HealError) -> Self {
+        let (code, next) = match &error {
+            HealError::NotFound { .. } => (Code::UnknownId, "creel list --all".to_owned()),
+            HealError::ReadOnly { .. } => (Code::ReadOnlyStore, "creel scope".to_owned()),
+            HealError::Busy { id, .. } => (Code::SessionBusy, format!("creel inspect {id}")),
+            HealError::NoCreation { id } => (Code::SessionDamaged, format!("creel verify {id}")),
+            HealError::Io { id, .. } => (Code::NotWritten, format!("creel verify {id}")),
+        };
+        Self::of(code, &error).next(next)
+    }
+}
+
+impl From<FeedWatchError> for Report {
+    fn from(error: FeedWatchError) -> Self {
+        Self::of(Code::WatchFailed, &error).next("creel list")
+    }
+}
+
+impl From<LeaseError> for Report {
+    fn from(error: LeaseError) -> Self {
+        let code = match &error {
+            LeaseError::ReadOnly { .. } => Code::ReadOnlyStore,
+            LeaseError::Io { .. } => Code::StoreUnusable,
+        };
+        Self::of(code, &error).next("creel scope")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use creel_record::Refusal;
+    use creel_spool::{
+        FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, WriteError,
+    };
 
     use crate::report::Report;
 

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     OtherRevision = 6,
     /// The time passed first; what was waited for is still pending.
     TimedOut = 7,
+    /// A signal ended the wait; what was waited for runs on.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {

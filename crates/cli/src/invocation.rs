@@ -35,12 +35,24 @@ pub fn main(program: Program) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let is_flint =
         program == Program::Flint || Path::new(&name).file_stem() == Some("flint".as_ref());
+    if let Some(entry) = entry(&arguments) {
+        return entry();
+    }
     match verb_arguments(is_flint, arguments).and_then(run) {
         Ok(exit) => exit.into(),
         Err(report) => {
             say(&report.to_string());
             report.exit().into()
         }
+    }
+}
+
+/// Finds the entry point of a holder or a keeper.
+fn entry(arguments: &[OsString]) -> Option<fn() -> ExitCode> {
+    match arguments.first()?.to_str()? {
+        "hold" => Some(creel_keeper::hold),
+        "keep" => Some(creel_keeper::keep),
+        _ => None,
     }
 }
 
@@ -98,6 +110,9 @@ fn not_a_call(error: &clap::Error) -> Result<Exit, Report> {
         output.raw(text.as_bytes())?;
         output.flush()?;
         return Ok(Exit::Done);
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Err(Report::new(Code::Usage, "a verb is missing").next("creel --help"));
     }
     let text = error.render().to_string();
     let message: Vec<&str> = text

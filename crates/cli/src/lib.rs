@@ -16,18 +16,29 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+mod collecting;
 mod command;
 mod context;
 mod convert;
 mod descent;
+mod dispatching;
+mod ending;
 mod environment;
 mod exit;
 mod invocation;
+mod kinship;
+mod lookup;
+mod mcp;
 mod output;
 mod report;
 mod scope;
+mod settings;
+mod starting;
+mod table;
 mod terminal;
 mod text;
 mod trust;
+mod view;
+mod waiting;
 
 pub use invocation::{Program, main};

@@ -37,6 +37,22 @@ impl Output {
         settle(written)
     }
 
+    /// Writes a text of a session: to a terminal made harmless and with a newline at its end, to
+    /// anything else as it is.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Report> {
+        if !self.is_terminal {
+            return self.raw(text.as_bytes());
+        }
+        let shown = terminal::block(text);
+        self.raw(shown.as_bytes())?;
+        if shown.ends_with('\n') { Ok(()) } else { self.raw(b"\n") }
+    }
+
+    /// Writes a short text of a session with a newline behind it, harmless on a terminal.
+    pub(crate) fn value(&mut self, text: &str) -> Result<(), Report> {
+        if self.is_terminal { self.line(&terminal::block(text)) } else { self.line(text) }
+    }
+
     /// Writes a line.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Report> {
         self.raw(text.as_bytes())?;

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::codes::{Code, Kind};
+use crate::codes::Code;
 use crate::exit::Exit;
 use crate::terminal;
 
@@ -40,11 +40,6 @@ impl Report {
     /// Returns the stable code.
     pub(crate) fn code(&self) -> Code {
         self.code
-    }
-
-    /// Returns what sort of thing went wrong.
-    pub(crate) fn kind(&self) -> Kind {
-        self.code.kind()
     }
 
     /// Returns the exit code.

@@ -1,18 +1,215 @@
 //! `creel inspect`.
 
+use std::fmt::Write as _;
+use std::io;
+
+use creel_api::inspect::{LeaseView, ResultView, RunView, SessionView};
+use creel_record::{Session, SessionId};
+use creel_spool::{Published, Store};
+use creel_sys::process::ProcessIdentity;
+
 use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
+use crate::terminal;
+use crate::view::{self, Beside};
 
-/// Do inspect
+/// Print everything the record keeps of a session
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The session
+    id: String,
+    /// Print the text of every result too
+    #[arg(short, long)]
+    results: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'inspect' yet").next("creel --help"))
+/// When there is no such session, or it can't be read.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let (store, id) = context.session(&args.id)?;
+    let published = store.read(id)?;
+    let mut view = look(&store, id, &published)?;
+    if args.results {
+        add_results(&store, &published, &mut view)?;
+    }
+    if args.json {
+        context.output.json(&view)?;
+    } else {
+        context.output.raw(page(&view).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionView, Report> {
+    let session = &published.snapshot.session;
+    let is_damaged = published.damage.is_some();
+    // A damaged log answers for what the snapshot holds; its texts are shown where they are sound.
+    let text = |at| match store.text(id, at) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) if is_damaged => Ok(None),
+        Err(error) => Err(Report::from(error)),
+    };
+    let mut requests = Vec::with_capacity(session.questions.len());
+    for question in &session.questions {
+        requests.push(view::request(question, text(question.text)?));
+    }
+    let runs = match store.runs(id, session) {
+        Ok(runs) => runs,
+        Err(_) if is_damaged => session.runs.clone(),
+        Err(error) => return Err(error.into()),
+    };
+    let lease = lease_of(store, session)?;
+    let beside = Beside { runs, prompt: text(session.prompt)?, requests, lease };
+    Ok(view::session(store, published, beside))
+}
+
+/// Tells whether a run's processes hold the lease, without touching it: even to try a lock is to
+/// be in somebody's way.
+fn lease_of(store: &Store, session: &Session) -> Result<LeaseView, Report> {
+    let failed = |error: io::Error| Report::of(Code::StoreUnusable, &error).next("creel scope");
+    let mut held = false;
+    if let Some(run) = session.live_run() {
+        for process in [&run.holder, &run.agent].into_iter().flatten() {
+            let identity = ProcessIdentity {
+                pid: process.pid,
+                start_ticks: process.start_ticks,
+                boot_id: process.boot_id.clone(),
+            };
+            held |= identity.is_alive().map_err(failed)?;
+        }
+    }
+    Ok(LeaseView { held, note: store.read_lease_note(session.id).map_err(failed)? })
+}
+
+fn add_results(store: &Store, published: &Published, view: &mut SessionView) -> Result<(), Report> {
+    let session = &published.snapshot.session;
+    for (run, shown) in store.runs(session.id, session)?.iter().zip(&mut view.runs) {
+        if let (Some(result), Some(shown)) = (&run.result, &mut shown.result) {
+            shown.text = Some(store.text(session.id, result.payload)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the view for a person.
+fn page(view: &SessionView) -> String {
+    let mut text = String::new();
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            // Writing to a String can't fail.
+            let _ = writeln!(text, "{name:<12} {}", terminal::line(value, usize::MAX));
+        }
+    };
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
+    let target = match &view.profile {
+        Some(profile) => format!("{}/{profile}", view.runtime),
+        None => view.runtime.clone(),
+    };
+    field("Session", &view.id);
+    field("Title", &or_empty(&view.title));
+    field("About", &or_empty(&view.description));
+    field("State", &format!("{} since {}", view.work_state, view.state_since));
+    field("Shelf", if view.discarded { "discarded" } else { &view.retention });
+    field("Target", &target);
+    field("Account", &or_empty(&view.account));
+    field("Mode", &view.mode);
+    field("Directory", &view.cwd);
+    field("Key", &or_empty(&view.key));
+    field("Parent", &or_empty(&view.parent_session_id));
+    field("Continues", &or_empty(&view.continues));
+    field("Native id", &or_empty(&view.native_session_id));
+    field("Started", &view.started);
+    field("Updated", &view.updated);
+    field("Wakes at", &or_empty(&view.wake_at));
+    field("Lease", &lease(&view.lease));
+    field("Damage", &or_empty(&view.damage));
+    if view.stale {
+        field("Stale", &format!("creel rebuild-session-snapshots {}", view.id));
+    }
+    field("Counts", &counts(view));
+    for (name, value) in &view.interface {
+        field("Key value", &format!("{name} = {value}"));
+    }
+    for request in &view.requests {
+        let state = if request.is_answered { "answered" } else { "open" };
+        let question = or_empty(&request.question);
+        field("Question", &format!("{} {} {state}: {question}", request.id, request.kind));
+    }
+    for dispatch in &view.dispatches {
+        let owed = format!("{} (run {})", dispatch.child_session_id, dispatch.initiated_run_id);
+        field("Waits for", &owed);
+    }
+    for artifact in &view.artifacts {
+        field("Artifact", artifact);
+    }
+    for (name, value) in &view.environment {
+        field("Environment", &format!("{name}={value}"));
+    }
+    field("Log", &view.paths.log);
+    field("Prompt", &or_empty(&view.prompt));
+    for shown in &view.runs {
+        run_lines(&mut text, shown);
+    }
+    text
+}
+
+fn lease(lease: &LeaseView) -> String {
+    match (&lease.note, lease.held) {
+        (Some(note), true) => format!("held ({note})"),
+        (_, true) => "held".to_owned(),
+        (_, false) => "free".to_owned(),
+    }
+}
+
+fn counts(view: &SessionView) -> String {
+    format!(
+        "{} runs, {} results, {} notes, {} artifacts, {} events",
+        view.run_count, view.result_count, view.note_count, view.artifact_count, view.sequence
+    )
+}
+
+fn run_lines(text: &mut String, run: &RunView) {
+    let mut line = format!("Run {:<8} {}, {}", run.number, run.status, run.cause);
+    if run.attempt > 0 {
+        let _ = write!(line, " {}", run.attempt);
+    }
+    let _ = write!(line, ", from {}", run.started);
+    if let Some(ended) = &run.ended {
+        let _ = write!(line, " to {ended}");
+    }
+    if let Some(reason) = &run.end_reason {
+        let _ = write!(line, ", {reason}");
+    }
+    let facts = [("pid", run.pid), ("exit", run.exit_code), ("signal", run.signal)];
+    for (name, value) in facts {
+        if let Some(value) = value {
+            let _ = write!(line, ", {name} {value}");
+        }
+    }
+    if let Some(detail) = &run.detail {
+        let _ = write!(line, ": {detail}");
+    }
+    let _ = writeln!(text, "{}", terminal::line(&line, usize::MAX));
+    if let Some(result) = &run.result {
+        result_lines(text, result);
+    }
+}
+
+fn result_lines(text: &mut String, result: &ResultView) {
+    let late = if result.is_late { ", late" } else { "" };
+    let ResultView { disposition, len_bytes, at, source, .. } = result;
+    let line = format!("  returned   {disposition}{late}, {len_bytes} bytes, at {at} by {source}");
+    let _ = writeln!(text, "{}", terminal::line(&line, usize::MAX));
+    if let Some(payload) = &result.text {
+        for line in terminal::block(payload).lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
 }

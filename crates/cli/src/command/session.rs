@@ -1,18 +1,56 @@
-//! `creel session`.
+//! `creel session [ID] VERB`: what an agent says and keeps.
 
-use crate::codes::Code;
+use clap::Subcommand;
+
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 
-/// Do session
+mod artifact;
+mod ask;
+mod get;
+mod note;
+mod register;
+mod returning;
+mod set;
+
+/// Say or keep something as a session
+///
+/// Within a session the id may be left out: the session that calls is meant. What is written to
+/// another one is attributed to the caller.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub(crate) struct Args {
+    /// The session; the calling one when left out
+    id: Option<String>,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Register(register::Args),
+    Set(set::Args),
+    Get(get::Args),
+    Return(returning::Args),
+    Ask(ask::Args),
+    Note(note::Args),
+    Artifact(artifact::Args),
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'session' yet").next("creel --help"))
+/// When no session is meant, the record refuses, or the store can't be used.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let own = context.own_session(args.id.as_deref())?;
+    match &args.verb {
+        Verb::Register(args) => register::run(args, &own, context),
+        Verb::Set(args) => set::run(args, &own, context),
+        Verb::Get(args) => get::run(args, &own, context),
+        Verb::Return(args) => returning::run(args, &own, context),
+        Verb::Ask(args) => ask::run(args, &own, context),
+        Verb::Note(args) => note::run(args, &own, context),
+        Verb::Artifact(args) => artifact::run(args, &own, context),
+    }
 }

@@ -1,0 +1,152 @@
+//! From the record's types to the published shapes.
+
+use creel_api::inspect::{
+    DispatchView, LeaseView, PathsView, RequestView, ResultView, RunView, SessionView,
+};
+use creel_record::dispatch::Dispatch;
+use creel_record::question::Question;
+use creel_record::run::ResultRef;
+use creel_record::snapshot::SPACE_ID;
+use creel_record::{Run, RunId, Session};
+use creel_spool::{Published, Store};
+
+/// Returns the published form of a result, with its text where it was read.
+pub(crate) fn result(result: &ResultRef, text: Option<String>) -> ResultView {
+    ResultView {
+        run_number: result.run_number,
+        disposition: result.disposition.to_string(),
+        at: result.at.to_string(),
+        source: result.source.to_string(),
+        len_bytes: result.payload.len_bytes,
+        sha256: result.sha256.clone(),
+        is_late: result.is_late,
+        text,
+    }
+}
+
+/// Returns the published form of a run of `session`.
+pub(crate) fn run(run: &Run, session: &Session) -> RunView {
+    let is_asking = session.blocking_question().is_some_and(|q| q.run_id == Some(run.id));
+    RunView {
+        id: run.id.to_string(),
+        number: run.number,
+        status: run.status(is_asking).as_str().to_owned(),
+        cause: run.cause.to_string(),
+        attempt: run.attempt,
+        turn_count: run.turn_count,
+        continues_run_id: run.continues_run_id.map(|id| id.to_string()),
+        started: run.started.to_string(),
+        ended: run.ended.map(|at| at.to_string()),
+        pid: run.agent.as_ref().map(|agent| agent.pid),
+        native_session_id: run.native_session_id.clone(),
+        end_requested: run.end_requested.map(|reason| reason.to_string()),
+        end_reason: run.end_reason.map(|reason| reason.to_string()),
+        exit_code: run.exit_code,
+        signal: run.signal,
+        detail: run.detail.clone(),
+        disposition: run.disposition().map(|disposition| disposition.to_string()),
+        result: run.result.as_ref().map(|it| result(it, None)),
+    }
+}
+
+/// Returns the published form of a question, with its text where it was read.
+pub(crate) fn request(question: &Question, text: Option<String>) -> RequestView {
+    RequestView {
+        id: question.id.to_string(),
+        kind: question.kind.to_string(),
+        run_id: question.run_id.map(|id: RunId| id.to_string()),
+        asked: question.asked.to_string(),
+        is_answered: !question.is_open(),
+        question: text,
+    }
+}
+
+fn dispatch(dispatch: &Dispatch) -> DispatchView {
+    DispatchView {
+        child_session_id: dispatch.child_session_id.to_string(),
+        initiated_run_id: dispatch.initiated_run_id.to_string(),
+        started_at: dispatch.started_at.to_string(),
+        is_materialized: dispatch.is_materialized,
+    }
+}
+
+/// Returns the question that comes first: the blocking one, else the oldest open one.
+pub(crate) fn first_open(session: &Session) -> Option<&Question> {
+    session.blocking_question().or_else(|| session.questions.iter().find(|q| q.is_open()))
+}
+
+/// What a session's view holds beside its snapshot.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    /// Every run, oldest first.
+    pub(crate) runs: Vec<Run>,
+    /// The launch prompt.
+    pub(crate) prompt: Option<String>,
+    /// The open questions with their texts.
+    pub(crate) requests: Vec<RequestView>,
+    /// Who holds the lease.
+    pub(crate) lease: LeaseView,
+}
+
+/// Returns the whole published form of a session.
+pub(crate) fn session(store: &Store, published: &Published, beside: Beside) -> SessionView {
+    let session = &published.snapshot.session;
+    let id = session.id.to_string();
+    let path = |path: std::path::PathBuf| path.display().to_string();
+    let first = first_open(session).map(|question| question.id.to_string());
+    SessionView {
+        space_id: SPACE_ID.to_owned(),
+        spool_id: id.clone(),
+        root_thread_id: session.root_thread_id.to_string(),
+        runtime: session.runtime.clone(),
+        profile: session.profile.clone(),
+        account: session.account.clone(),
+        mode: session.mode.to_string(),
+        retention: session.retention.to_string(),
+        work_state: session.work_state().to_string(),
+        title: session.title.clone(),
+        description: session.description.clone(),
+        interface: session.interface.clone(),
+        continues: session.continues.map(|id| id.to_string()),
+        parent_session_id: session.parent.map(|parent| parent.session_id.to_string()),
+        started: session.started.to_string(),
+        updated: session.updated.to_string(),
+        run_count: session.run_count,
+        current_run: session.current_run().map(|it| run(it, session)),
+        pending_request: beside.requests.iter().find(|it| Some(&it.id) == first.as_ref()).cloned(),
+        stale: published.is_stale,
+        damaged: published.damage.is_some(),
+        damage: published.damage.as_ref().map(ToString::to_string),
+        state_since: session.state_since.to_string(),
+        discarded: session.discarded,
+        authority: session.authority.to_string(),
+        cwd: session.cwd.clone(),
+        key: session.key.as_ref().map(|key| key.key.clone()),
+        prompt: beside.prompt,
+        environment: session.environment.clone(),
+        root_session_id: session.root_session_id.to_string(),
+        depth: session.depth,
+        native_session_id: session.native_session_id.clone(),
+        intended_run_id: session.intent.as_ref().map(|intent| intent.run_id.to_string()),
+        runs: beside.runs.iter().map(|it| run(it, session)).collect(),
+        result_count: session.result_count,
+        latest_result: session.latest_result.as_ref().map(|it| result(it, None)),
+        requests: beside.requests,
+        dispatches: session.dispatches.iter().map(dispatch).collect(),
+        slices: session.slices.clone(),
+        note_count: session.note_count,
+        artifact_count: session.artifact_count,
+        artifacts: session.artifacts.clone(),
+        pending_count: session.pending.count,
+        wake_at: session.pending.wake_at.map(|at| at.to_string()),
+        sequence: published.snapshot.log.sequence,
+        lease: beside.lease,
+        paths: PathsView {
+            log: path(store.log_path(session.id)),
+            snapshot: path(store.spool_dir().join(format!("{}.json", session.id))),
+            transcript: path(store.thread_path(session.id, session.root_thread_id)),
+            directory: path(store.session_dir(session.id)),
+        },
+        id,
+    }
+}

@@ -1,0 +1,64 @@
+//! Waiting for sessions to change, by the store's feed: no polling.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use creel_record::SessionId;
+use creel_spool::{FeedWatch, Store};
+use creel_sys::Deadline;
+
+use crate::report::Report;
+
+/// A watch on a store, made before the first look, so that no change falls between the two.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    watch: FeedWatch,
+}
+
+impl Waiter {
+    /// Starts watching a store.
+    ///
+    /// # Errors
+    /// When the machine has no watch left, or the store is gone.
+    pub(crate) fn new(store: &Store) -> Result<Self, Report> {
+        Ok(Self { watch: store.watch()? })
+    }
+
+    /// Looks now and after every change of one of `ids`, until a look finds something; none when
+    /// the time passed first.
+    ///
+    /// # Errors
+    /// What a look fails with, or the watch.
+    pub(crate) fn until<T>(
+        &mut self,
+        within: Duration,
+        ids: &[SessionId],
+        mut look: impl FnMut() -> Result<Option<T>, Report>,
+    ) -> Result<Option<T>, Report> {
+        let deadline = Deadline::after(within);
+        loop {
+            if let Some(found) = look()? {
+                return Ok(Some(found));
+            }
+            if !self.changed(deadline, ids)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits until one of `ids` changed; false when the time passed first.
+    pub(crate) fn changed(
+        &mut self,
+        deadline: Deadline,
+        ids: &[SessionId],
+    ) -> Result<bool, Report> {
+        let wanted: BTreeSet<SessionId> = ids.iter().copied().collect();
+        while !deadline.is_past() {
+            let changed = self.watch.wait(deadline.remaining())?;
+            if changed.is_gap || changed.ids.iter().any(|id| wanted.contains(id)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

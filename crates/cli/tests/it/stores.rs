@@ -1,0 +1,96 @@
+//! Which store is used, and which is trusted.
+
+use creel_testkit::env::TestEnv;
+
+use crate::scene::{Scene, open};
+
+fn home() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_creel"))
+}
+
+/// A cloned project that brings a store along.
+fn project(env: &TestEnv) -> std::path::PathBuf {
+    let dir = env.work_dir().join("cloned/src");
+    std::fs::create_dir_all(&dir).unwrap();
+    open(&env.work_dir().join("cloned/.orb"));
+    dir
+}
+
+#[test]
+fn finding_out_the_store_creates_nothing() {
+    let env = home();
+    insta::assert_snapshot!("machine", env.run(&["scope"]).normal());
+    insta::assert_snapshot!("machine_json", env.run(&["scope", "--json"]).normal());
+    let named = env.call(&["scope"]).env("ORBH_ORB_ROOT_DIR", "/nowhere/orb").run();
+    insta::assert_snapshot!("variable", named.normal());
+    let flag = env.call(&["scope", "--orb-root", "rel"]).env("ORBH_ORB_ROOT_DIR", "/nowhere").run();
+    insta::assert_snapshot!("flag", flag.normal());
+    let other = env.run(&["scope", "--expect", "/nowhere/orb"]);
+    insta::assert_snapshot!("mismatch", other.normal());
+    let machine = env.store_root().display().to_string();
+    env.run(&["scope", "--expect", &machine]).success();
+    assert_eq!(std::fs::read_dir(env.home()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(env.work_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_cloned_store_is_not_used_until_a_person_trusts_it() {
+    let env = home();
+    let dir = project(&env);
+    let scope = |dir: &std::path::Path| env.call(&["scope"]).cwd(dir).run();
+    insta::assert_snapshot!("untrusted", scope(&dir).normal());
+    insta::assert_snapshot!("listed", env.call(&["list"]).cwd(&dir).run().normal());
+    let cloned = env.work_dir().join("cloned").display().to_string();
+    insta::assert_snapshot!("trust", env.run(&["store", "trust", &cloned]).normal());
+    insta::assert_snapshot!("trusted", scope(&dir).normal());
+    insta::assert_snapshot!("stores", env.run(&["store", "list"]).normal());
+    insta::assert_snapshot!("stores_json", env.run(&["store", "list", "--json"]).normal());
+    // Within a session the workspace decides, wherever the shell stands.
+    let agent = env.call(&["scope"]).env("ORBH_CWD", &cloned).run();
+    assert_eq!(agent.stdout, scope(&dir).stdout);
+    let path = env.run(&["scope", "-p", &cloned]);
+    assert_eq!(path.stdout, scope(&dir).stdout);
+    insta::assert_snapshot!("forget", env.run(&["store", "forget", &cloned]).normal());
+    insta::assert_snapshot!("forget_again", env.run(&["store", "forget", &cloned]).normal());
+    assert_eq!(scope(&dir).normal(), scope(&dir).normal());
+    assert!(scope(&dir).stdout.contains("machine store"));
+}
+
+#[test]
+fn an_agent_trusts_nothing() {
+    let scene = Scene::new();
+    let dir = project(&scene.env);
+    let cloned = dir.parent().unwrap().display().to_string();
+    let id = scene.peer("agent");
+    let trust = scene.as_agent(id, &["store", "trust", &cloned]).run();
+    insta::assert_snapshot!("in_its_environment", trust.normal());
+    // Clearing the variable doesn't hide the processes above.
+    let line = format!("env -u ORBH_SESSION_ID creel store trust {cloned}; exit $?");
+    let trust =
+        scene.env.call_of("sh", &["-c", &line]).env("ORBH_SESSION_ID", id.to_string()).run();
+    insta::assert_snapshot!("below_its_processes", trust.normal());
+    assert_eq!(scene.run(&["store", "list", "--json"]).stdout.lines().count(), 1);
+}
+
+#[test]
+fn a_named_store_works_for_its_command_without_trust() {
+    let env = home();
+    project(&env);
+    let root = env.work_dir().join("cloned/.orb").display().to_string();
+    assert_eq!(env.run(&["--orb-root", &root, "list"]).normal(), "exit 0\n");
+    assert_eq!(env.run(&["list", "--orb-root", &root]).normal(), "exit 0\n");
+    let missing = env.work_dir().join("new/orb").display().to_string();
+    insta::assert_snapshot!(env.run(&["list", "--orb-root", &missing]).normal());
+    env.run(&["list", "--orb-root", &missing, "--create-store"]).success();
+    env.run(&["list", "--orb-root", &missing]).success();
+}
+
+#[test]
+fn a_store_can_be_made_and_trusted_at_once() {
+    let env = home();
+    let dir = env.work_dir().display().to_string();
+    insta::assert_snapshot!("missing", env.run(&["store", "trust", &dir]).normal());
+    insta::assert_snapshot!("made", env.run(&["store", "trust", "--create-store", &dir]).normal());
+    let scope = env.run(&["scope"]);
+    assert!(scope.stdout.contains("a trusted .orb"), "{scope:?}");
+}

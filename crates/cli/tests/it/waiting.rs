@@ -1,0 +1,110 @@
+//! Waiting for turns of other sessions.
+
+use std::io::{BufRead, BufReader};
+
+use creel_record::command::end::{AskedEnd, request_end};
+use creel_record::{EndReason, SessionId};
+
+use crate::scene::Scene;
+
+fn finish(scene: &Scene, id: SessionId, result: &str) {
+    scene.as_agent(id, &["session", "return", result]).run().success();
+}
+
+fn stop(scene: &Scene, id: SessionId, reason: EndReason) {
+    scene.append(id, |session| {
+        request_end(session, &AskedEnd::from(reason)).unwrap().into_fact().unwrap()
+    });
+}
+
+#[test]
+fn outcomes_come_in_the_order_of_the_arguments() {
+    let scene = Scene::new();
+    let ids = ["a", "b", "c"].map(|title| scene.peer(title));
+    let [a, b, c] = ids.map(|id| id.to_string());
+    let waiting = scene.env.call(&["wait", &a, &b, &c]).spawn();
+    finish(&scene, ids[2], "third");
+    finish(&scene, ids[1], "second");
+    finish(&scene, ids[0], "first");
+    let output = waiting.wait_with_output().unwrap();
+    let expected = format!("{a} result run 1\n{b} result run 1\n{c} result run 1\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn an_outcome_is_printed_as_soon_as_all_before_it_are() {
+    let scene = Scene::new();
+    let (first, second) = (scene.peer("first"), scene.peer("second"));
+    let call = ["wait", &first.to_string(), &second.to_string()];
+    let mut waiting = scene.env.call(&call).spawn();
+    finish(&scene, first, "done");
+    let mut lines = BufReader::new(waiting.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), format!("{first} result run 1"));
+    finish(&scene, second, "done");
+    assert_eq!(lines.next().unwrap().unwrap(), format!("{second} result run 1"));
+    assert_eq!(waiting.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn what_is_pending_when_the_time_is_up_is_said() {
+    let scene = Scene::new();
+    let (done, open) = (scene.peer("done"), scene.peer("open"));
+    finish(&scene, done, "it");
+    let call = ["wait", &open.to_string(), &done.to_string(), "--timeout", "0", "--json"];
+    insta::assert_snapshot!(scene.run(&call).normal());
+}
+
+#[test]
+fn what_is_no_result_fails_the_wait() {
+    let scene = Scene::new();
+    let killed = scene.peer("killed");
+    stop(&scene, killed, EndReason::Killed);
+    scene.exit(killed, 1);
+    let output = scene.run(&["wait", &killed.to_string()]);
+    assert_eq!(output.stdout, format!("{killed} abandoned run 1\n"));
+    assert_eq!(output.code, 1);
+}
+
+#[test]
+fn a_turn_is_followed_through_its_reprompts() {
+    let scene = Scene::new();
+    let id = scene.peer("forgetful");
+    let waiting = scene.env.call(&["wait", &id.to_string()]).spawn();
+    scene.exit(id, 0);
+    scene.start(id);
+    finish(&scene, id, "at last");
+    let output = waiting.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{id} result run 2\n"));
+}
+
+#[test]
+fn next_waits_for_a_newer_result() {
+    let scene = Scene::new();
+    let id = scene.peer("again");
+    scene.as_agent(id, &["session", "return", "--await", "old"]).run().success();
+    scene.exit(id, 0);
+    let now = scene.run(&["wait", "--next", &id.to_string(), "--timeout", "0"]);
+    assert_eq!((now.code, now.stdout), (7, format!("{id} pending\n")));
+    let waiting = scene.env.call(&["wait", "--next", &id.to_string(), "--json"]).spawn();
+    scene.start(id);
+    finish(&scene, id, "new");
+    let output = waiting.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\"text\":\"new\""), "{text}");
+}
+
+#[test]
+fn what_a_parent_waited_for_is_owed_no_more() {
+    let scene = Scene::new();
+    let parent = scene.peer("parent");
+    let child = scene.child(parent, "child");
+    finish(&scene, child, "delivered");
+    let dispatches = || scene.store.read(parent).unwrap().snapshot.session.dispatches.len();
+    scene.run(&["wait", &child.to_string()]).success();
+    assert_eq!(dispatches(), 1, "an operator's wait collects nothing for the parent");
+    scene.as_agent(parent, &["wait", &child.to_string()]).run().success();
+    let session = scene.store.read(parent).unwrap().snapshot.session;
+    assert_eq!(session.dispatches, []);
+    assert_eq!(session.pending.count, 0, "what was collected wakes nobody");
+}
