@@ -64,7 +64,7 @@ impl Cursor<'_> {
     }
 }
 
-/// Returns the hex SHA-256 of a payload, as [`ResultRef`] stores it.
+/// Returns the hex SHA-256 of a payload, as [`ResultRef`](crate::run::ResultRef) stores it.
 pub fn payload_digest(payload: &str) -> String {
     Sha256::digest(payload.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -2,10 +2,10 @@
 //!
 //! Owns: event types and their line form, the fold from events to a [`Session`], work state and
 //! retention, results, questions, dispatches, tree caps, the rules of every verb as
-//! `command -> event or refusal`, and [`decide`]. Must not know: files, clocks, randomness,
+//! `command -> event or refusal`, and [`decide()`]. Must not know: files, clocks, randomness,
 //! processes; time and ids come in as arguments.
 //!
-//! Start reading at [`event`], then [`fold`], then [`decide`].
+//! Start reading at [`event`], then [`mod@fold`], then [`mod@decide`].
 //!
 //! Invariants:
 //! - `fold(a ++ b) = fold(fold(a), b)`: a session restored from its snapshot folds on as if it had
