@@ -9,9 +9,14 @@
 pub mod event;
 pub mod inspect;
 pub mod keeper;
+pub mod maintenance;
 pub mod plan;
+pub mod reconcile;
 pub mod scope;
 pub mod session;
 pub mod store;
 pub mod transcript;
 pub mod wait;
+
+/// The version of the `--json` shapes. It stays while members are only added.
+pub const SHAPES_VERSION: u32 = 1;

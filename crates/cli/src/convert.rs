@@ -37,37 +37,48 @@ impl From<&Refusal> for Code {
 
 impl From<Refusal> for Report {
     fn from(refusal: Refusal) -> Self {
-        let next = match &refusal {
-            Refusal::TooLong {
-                what: "result" | "prompt" | "note" | "question" | "answer", ..
-            } => "creel session artifact PATH".to_owned(),
-            Refusal::TooLong { .. }
-            | Refusal::Empty { .. }
-            | Refusal::ControlCharacter { .. }
-            | Refusal::NotAskable { .. } => "creel --help".to_owned(),
-            Refusal::ReservedKey { key } => {
-                let free = key.trim_start_matches("core:");
-                format!("creel session set {free} VALUE")
-            }
-            Refusal::TooMany { .. } => "creel list".to_owned(),
-            Refusal::NoRun { session } => format!("creel resume {session} PROMPT"),
-            Refusal::UnknownRun { session, .. } => format!("creel inspect {session}"),
-            Refusal::AlreadyReturned { run_number, .. } => {
-                format!("creel result ID --run {run_number}")
-            }
-            Refusal::RunLive { session, .. } => format!("creel wait {session}"),
-            Refusal::Discarded { session } => format!("creel resume {session} --undiscard PROMPT"),
-            Refusal::DeliveryOwned { session }
-            | Refusal::WrongMode { session, .. }
-            | Refusal::WrongState { session, .. }
-            | Refusal::NoQuestion { session }
-            | Refusal::KeyTaken { session, .. } => format!("creel inspect {session}"),
-            Refusal::WhichQuestion { session, .. } => format!("creel inspect {session} --json"),
-            Refusal::AlreadyAnswered { .. } => "creel list -S needs-input".to_owned(),
-            Refusal::TooDeep { .. } => "creel launch TARGET PROMPT".to_owned(),
-            Refusal::TooWide { session, .. } => format!("creel inspect {session}"),
-        };
-        Self::of(Code::from(&refusal), &refusal).next(next)
+        refused(&refusal, "ID")
+    }
+}
+
+/// Reports what the record refused to do with the session that `id` names.
+pub(crate) fn refused(refusal: &Refusal, id: &str) -> Report {
+    let says_what_stands =
+        matches!(refusal, Refusal::AlreadyReturned { .. } | Refusal::ReservedKey { .. });
+    let clause = if says_what_stands { "" } else { "; nothing was changed" };
+    Report::new(Code::from(refusal), format!("{refusal}{clause}")).next(next(refusal, id))
+}
+
+fn next(refusal: &Refusal, id: &str) -> String {
+    match refusal {
+        Refusal::TooLong { what: "result" | "prompt" | "note" | "question" | "answer", .. } => {
+            "creel session artifact PATH".to_owned()
+        }
+        Refusal::TooLong { .. }
+        | Refusal::Empty { .. }
+        | Refusal::ControlCharacter { .. }
+        | Refusal::NotAskable { .. } => "creel --help".to_owned(),
+        Refusal::ReservedKey { key } => {
+            let free = key.trim_start_matches("core:");
+            format!("creel session set {free} VALUE")
+        }
+        Refusal::TooMany { .. } => "creel list".to_owned(),
+        Refusal::NoRun { session } => format!("creel resume {session} PROMPT"),
+        Refusal::UnknownRun { session, .. } => format!("creel inspect {session}"),
+        Refusal::AlreadyReturned { run_number, .. } => {
+            format!("creel result {id} --run {run_number}")
+        }
+        Refusal::RunLive { session, .. } => format!("creel wait {session}"),
+        Refusal::Discarded { session } => format!("creel resume {session} --undiscard PROMPT"),
+        Refusal::DeliveryOwned { session }
+        | Refusal::WrongMode { session, .. }
+        | Refusal::WrongState { session, .. }
+        | Refusal::NoQuestion { session }
+        | Refusal::KeyTaken { session, .. } => format!("creel inspect {session}"),
+        Refusal::WhichQuestion { session, .. } => format!("creel inspect {session} --json"),
+        Refusal::AlreadyAnswered { .. } => "creel list -S needs-input".to_owned(),
+        Refusal::TooDeep { .. } => "creel launch TARGET PROMPT".to_owned(),
+        Refusal::TooWide { session, .. } => format!("creel inspect {session}"),
     }
 }
 
@@ -172,9 +183,6 @@ impl From<LeaseError> for Report {
 #[cfg(test)]
 mod tests {
     use creel_record::Refusal;
-    use creel_spool::{
-        FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, WriteError,
-    };
 
     use crate::report::Report;
 
@@ -194,7 +202,8 @@ mod tests {
         );
         check(
             Refusal::TooLong { what: "key", len_bytes: 129, max_bytes: 128 },
-            "creel: key has 129 bytes; at most 128 are taken [too-long]\nNext: creel --help",
+            "creel: key has 129 bytes; at most 128 are taken; nothing was \
+             changed [too-long]\nNext: creel --help",
         );
     }
 }

@@ -83,13 +83,14 @@ fn verb_arguments(is_flint: bool, arguments: Vec<OsString>) -> Result<Vec<String
 
 fn run(arguments: Vec<String>) -> Result<Exit, Report> {
     let command = CommandLine::command();
+    let verb = verb_of(&command, &arguments);
     let with_name = std::iter::once("creel".to_owned()).chain(arguments);
     let parsed = command
         .try_get_matches_from(with_name)
         .and_then(|mut matches| CommandLine::from_arg_matches_mut(&mut matches));
     let line = match parsed {
         Ok(line) => line,
-        Err(error) => return not_a_call(&error),
+        Err(error) => return not_a_call(&error, &verb),
     };
     let mut context = Context::new(line.selection, Environment::capture());
     let exit = command::run(&line.verb, &mut context)?;
@@ -98,7 +99,7 @@ fn run(arguments: Vec<String>) -> Result<Exit, Report> {
 }
 
 /// Answers a call for help, and turns what clap refuses into our form of a refusal.
-fn not_a_call(error: &clap::Error) -> Result<Exit, Report> {
+fn not_a_call(error: &clap::Error, verb: &str) -> Result<Exit, Report> {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let mut output = crate::output::Output::new();
         let text = error.render();
@@ -112,24 +113,39 @@ fn not_a_call(error: &clap::Error) -> Result<Exit, Report> {
         return Ok(Exit::Done);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Err(Report::new(Code::Usage, "a verb is missing").next("creel --help"));
+        return Err(Report::new(Code::Usage, "a verb is missing").next(format!("{verb} --help")));
     }
     let text = error.render().to_string();
-    let message: Vec<&str> = text
+    let lines = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let message = message.join(" ");
+        .filter(|line| !line.is_empty());
+    let mut message = String::new();
+    for line in lines {
+        let between = match message.chars().last() {
+            None => "",
+            Some(':') => " ",
+            Some(_) => "; ",
+        };
+        message.push_str(between);
+        message.push_str(line);
+    }
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
-    let verb = usage.map_or("creel", |usage| usage.split(" [").next().unwrap_or("creel"));
-    let verb: Vec<&str> = verb
-        .split(' ')
-        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        .collect();
-    Err(Report::new(Code::Usage, message).next(format!("{} --help", verb.join(" "))))
+    Err(Report::new(Code::Usage, message).next(format!("{verb} --help")))
+}
+
+/// Returns the verb that the arguments name, as far as they name one.
+fn verb_of(command: &clap::Command, arguments: &[String]) -> String {
+    let mut verb = command.get_name().to_owned();
+    let mut below = command;
+    for argument in arguments {
+        if let Some(found) = below.find_subcommand(argument) {
+            verb = format!("{verb} {}", found.get_name());
+            below = found;
+        }
+    }
+    verb
 }
 
 #[cfg(test)]
@@ -159,9 +175,37 @@ mod tests {
     fn what_the_grammar_refuses_is_one_line_with_a_next_step() {
         let report =
             |line: &str| run(line.split(' ').map(str::to_owned).collect()).unwrap_err().to_string();
-        insta::assert_snapshot!(report("lisst"), @"");
-        insta::assert_snapshot!(report("session return --finish --await x"), @"");
-        insta::assert_snapshot!(report("result"), @"");
-        insta::assert_snapshot!(report("wait abc --timeout soon"), @"");
+        let check = |line: &str, expected: [&str; 2]| {
+            assert_eq!(
+                report(line),
+                format!("creel: {} [usage]\nNext: {}", expected[0], expected[1])
+            );
+        };
+        check(
+            "lisst",
+            [
+                "unrecognized subcommand 'lisst'; tip: a similar subcommand exists: 'list'",
+                "creel --help",
+            ],
+        );
+        check(
+            "session 01234 return --finish --await x",
+            [
+                "the argument '--finish' cannot be used with '--await'",
+                "creel session return --help",
+            ],
+        );
+        check(
+            "result",
+            ["the following required arguments were not provided: <ID>", "creel result --help"],
+        );
+        check(
+            "wait abc --timeout soon",
+            [
+                "invalid value 'soon' for '--timeout <SECONDS>': invalid digit found in string",
+                "creel wait --help",
+            ],
+        );
+        check("session", ["a verb is missing", "creel session --help"]);
     }
 }

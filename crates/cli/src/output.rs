@@ -61,9 +61,14 @@ impl Output {
 
     /// Writes a value as one line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Report> {
-        let text = serde_json::to_vec(value).map_err(|error| Report::of(Code::Internal, &error))?;
-        self.raw(&text)?;
-        self.raw(b"\n")
+        let text =
+            serde_json::to_string(value).map_err(|error| Report::of(Code::Internal, &error))?;
+        self.json_line(&text)
+    }
+
+    /// Writes a line of JSON; for a terminal what would command it is escaped as JSON has it.
+    pub(crate) fn json_line(&mut self, json: &str) -> Result<(), Report> {
+        if self.is_terminal { self.line(&terminal::json(json)) } else { self.line(json) }
     }
 
     /// Hands everything on to the reader.

@@ -73,6 +73,10 @@ impl Scope {
     /// When a named directory can't be, the environment names no home, or the list of trusted
     /// stores can't be read.
     pub(crate) fn find(selection: &Selection, environment: &Environment) -> Result<Self, Report> {
+        if let Some(start) = selection.start.as_ref().filter(|start| !start.is_dir()) {
+            let message = format!("'{}' is no directory", start.display());
+            return Err(Report::new(Code::Usage, message).next("creel scope"));
+        }
         let named = [
             (selection.orb_root.as_ref(), Basis::Flag),
             (environment.orb_root.as_ref(), Basis::Variable),
@@ -86,10 +90,6 @@ impl Scope {
             Some(start) => absolute(start)?,
             None => current_dir()?,
         };
-        if selection.start.is_some() && !start.is_dir() {
-            let message = format!("'{}' is no directory", start.display());
-            return Err(Report::new(Code::Usage, message).next("creel scope"));
-        }
         let mut untrusted = None;
         if let Some(root) = upward(&start) {
             if TrustList::read(&environment.trust_list()?)?.trusts(&root) {

@@ -79,7 +79,11 @@ mod tests {
         assert_eq!(table.render(), "");
         table.push(["a".into(), "working".into(), "".into()]);
         table.push(["bcd".into(), "x".into(), "the last is not cut".into()]);
-        insta::assert_snapshot!(table.render(), @"");
+        insta::assert_snapshot!(table.render(), @r"
+        ID   STATE    TITLE
+        a    working
+        bcd  x        the last is not cut
+        ");
     }
 
     #[test]

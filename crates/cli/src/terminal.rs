@@ -25,6 +25,23 @@ pub(crate) fn block(text: &str) -> String {
     out
 }
 
+/// Returns JSON with the same meaning in which nothing commands the terminal.
+pub(crate) fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_invisible(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a String can't fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 fn push(out: &mut String, c: char) {
     match c {
         '\n' => out.push_str("\\n"),
@@ -50,7 +67,7 @@ fn is_invisible(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{block, line};
+    use super::{block, json, line};
 
     fn check(text: &str, expected_line: &str, expected_block: &str) {
         assert_eq!(line(text, 20), expected_line);
@@ -68,5 +85,15 @@ mod tests {
     #[test]
     fn a_line_is_cut_at_its_bound() {
         check("012345678901234567890123", "01234567890123456789…", "012345678901234567890123");
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let text = "\"\u{9b}1m\u{202e}\u{e0041}a\"";
+        let shown = json(text);
+        assert_eq!(shown, "\"\\u009b1m\\u202e\\udb40\\udc41a\"");
+        let [before, after]: [String; 2] =
+            [text, &shown].map(|text| serde_json::from_str(text).unwrap());
+        assert_eq!(before, after);
     }
 }

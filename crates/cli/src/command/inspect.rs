@@ -121,7 +121,7 @@ fn page(view: &SessionView) -> String {
     field("Account", &or_empty(&view.account));
     field("Mode", &view.mode);
     field("Directory", &view.cwd);
-    field("Key", &or_empty(&view.key));
+    field("Launch key", &or_empty(&view.key));
     field("Parent", &or_empty(&view.parent_session_id));
     field("Continues", &or_empty(&view.continues));
     field("Native id", &or_empty(&view.native_session_id));
@@ -135,7 +135,7 @@ fn page(view: &SessionView) -> String {
     }
     field("Counts", &counts(view));
     for (name, value) in &view.interface {
-        field("Key value", &format!("{name} = {value}"));
+        field("Key", &format!("{name} = {value}"));
     }
     for request in &view.requests {
         let state = if request.is_answered { "answered" } else { "open" };
@@ -170,7 +170,7 @@ fn lease(lease: &LeaseView) -> String {
 
 fn counts(view: &SessionView) -> String {
     format!(
-        "{} runs, {} results, {} notes, {} artifacts, {} events",
+        "runs {}, results {}, notes {}, artifacts {}, events {}",
         view.run_count, view.result_count, view.note_count, view.artifact_count, view.sequence
     )
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let mut wanted = rows.iter().filter(|row| args.wants(row));
     if is_json {
         for row in wanted.by_ref().take(limit) {
-            context.output.line(row.json)?;
+            context.output.json_line(row.json)?;
         }
         return Ok(Exit::Done);
     }

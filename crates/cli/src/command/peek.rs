@@ -42,7 +42,7 @@ fn lines(row: &SessionRow, dispatch_count: usize) -> Vec<String> {
     let mut lines = vec![
         format!("{}  {}", row.id, row.title.as_deref().unwrap_or("(no title)")),
         format!("{} ({}), {}, {}{profile}", row.work_state, row.retention, row.mode, row.runtime),
-        format!("{} runs, {} results, waits for {dispatch_count}", row.run_count, row.result_count),
+        format!("runs {}, results {}, waits for {dispatch_count}", row.run_count, row.result_count),
     ];
     if let Some(run) = &row.current_run {
         let end = run.end_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();

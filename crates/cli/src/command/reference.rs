@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
+use creel_api::SHAPES_VERSION;
 
 use crate::command::CommandLine;
 use crate::context::Context;
@@ -26,8 +27,9 @@ pub(crate) fn run(_args: &Args, context: &mut Context) -> Result<Exit, Report> {
 pub(crate) fn page() -> String {
     let mut command = CommandLine::command();
     command.build();
-    let mut text = String::from(
-        "# Reference\n\nMade by `creel reference`; a test fails when it is stale.\n\n",
+    let mut text = format!(
+        "# Reference\n\nMade by `creel reference`; a test fails when it is stale. JSON output has \
+         version {SHAPES_VERSION}: members are only added to it.\n\n",
     );
     text.push_str(&paragraphs(&command));
     text.push_str("\n\n## Flags of every verb\n\n");
@@ -83,5 +85,24 @@ fn item(arg: &Arg) -> String {
     };
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
-    format!("- `{name}`: {}\n", help.split_whitespace().collect::<Vec<_>>().join(" "))
+    let mut text = sentences(&help);
+    if takes_value && let [default] = arg.get_default_values() {
+        // Writing to a String can't fail.
+        let _ = write!(text, " (default {})", default.to_string_lossy());
+    }
+    format!("- `{name}`: {text}\n")
+}
+
+/// Puts paragraphs on one line, each but the last ended by a full stop.
+fn sentences(help: &str) -> String {
+    let paragraphs: Vec<String> = help
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|paragraph| !paragraph.is_empty())
+        .collect();
+    let ended = |text: &String| text.trim_end_matches('.').to_owned();
+    match paragraphs.as_slice() {
+        [only] => only.clone(),
+        many => many.iter().map(ended).collect::<Vec<_>>().join(". "),
+    }
 }

@@ -78,9 +78,9 @@ pub(crate) fn view(audit: &Audit) -> MaintenanceView {
 /// When standard output takes no more.
 pub(crate) fn print(view: &MaintenanceView, context: &mut Context) -> Result<(), Report> {
     let word = if view.is_sound { "sound" } else { "damaged" };
-    context.output.line(&format!("{} {word}, {} events", view.id, view.event_count))?;
+    context.output.line(&format!("{} {word}, events {}", view.id, view.event_count))?;
     let problems = view.problems.iter().map(|problem| ("wrong", &problem.detail));
-    let repairs = view.repairs.iter().map(|repair| ("mended", repair));
+    let repairs = view.repairs.iter().map(|repair| ("repair", repair));
     for (word, text) in problems.chain(repairs) {
         context.output.line(&format!("  {word}: {}", terminal::line(text, usize::MAX)))?;
     }

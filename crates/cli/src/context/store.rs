@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use creel_record::command::Verdict;
 use creel_record::{Fact, Refusal, Session, SessionId};
-use creel_spool::{Access, Change, Committed, OpenError, Store, TransactError, Visibility};
+use creel_spool::{
+    Access, Change, Committed, OpenError, Store, TransactError, Visibility, WriteError,
+};
 use creel_sys::boot;
 use creel_sys::os_fs::OsFs;
 
 use crate::codes::Code;
 use crate::context::Context;
+use crate::convert::refused;
 use crate::lookup::find;
 use crate::output::say;
 use crate::report::Report;
@@ -152,12 +155,15 @@ impl Context {
         command: impl Fn(&Session) -> Result<Verdict<A>, Refusal>,
     ) -> Result<Recorded<A>, Report> {
         self.may_write(store)?;
-        let committed =
-            store.transact(id, |session| match command(session).map_err(Report::from)? {
-                Verdict::Append(fact) => Ok(Change::Append(self.draft(fact)?, None)),
-                Verdict::Already(answer) => Ok(Change::Nothing(Some(answer))),
-            });
-        let Committed { value, session, visibility, .. } = settled(committed)?;
+        let checked = |session: &Session| {
+            command(session).map_err(|refusal| refused(&refusal, &id.to_string()))
+        };
+        let committed = store.transact(id, |session| match checked(session)? {
+            Verdict::Append(fact) => Ok(Change::Append(self.draft(fact)?, None)),
+            Verdict::Already(answer) => Ok(Change::Nothing(Some(answer))),
+        });
+        let Committed { value, session, visibility, .. } =
+            committed.map_err(|error| failed(store, error))?;
         if let Visibility::NotYetVisible(reason) = visibility {
             say(&format!(
                 "creel: written, but not yet visible: {reason} (creel rebuild-session-snapshots {id})"
@@ -181,11 +187,17 @@ impl Context {
     }
 }
 
-fn settled<R>(result: Result<Committed<R>, TransactError<Report>>) -> Result<Committed<R>, Report> {
-    result.map_err(|error| match error {
+fn failed(store: &Store, error: TransactError<Report>) -> Report {
+    match error {
         TransactError::Refused(report) => report,
+        TransactError::Write(WriteError::ReadOnly { id, reason })
+            if store.read(id).is_ok_and(|published| published.damage.is_some()) =>
+        {
+            let message = format!("session {id} is read-only: {reason}");
+            Report::new(Code::SessionDamaged, message).next(format!("creel heal {id}"))
+        }
         TransactError::Write(error) => error.into(),
-    })
+    }
 }
 
 fn open(root: &Path) -> Result<Store, OpenError> {

@@ -27,6 +27,7 @@ pub(crate) struct Scene {
     pub(crate) env: TestEnv,
     pub(crate) store: Store,
     ticks: Cell<i64>,
+    sessions: Cell<u32>,
 }
 
 impl Scene {
@@ -34,7 +35,7 @@ impl Scene {
     pub(crate) fn new() -> Self {
         let env = TestEnv::new(env!("CARGO_BIN_EXE_creel"));
         let store = open(&env.store_root());
-        Self { env, store, ticks: Cell::new(0) }
+        Self { env, store, ticks: Cell::new(0), sessions: Cell::new(0) }
     }
 
     /// Calls `creel`.
@@ -59,7 +60,7 @@ impl Scene {
 
     /// Creates a child of `parent`, dispatched and live.
     pub(crate) fn child(&self, parent: SessionId, title: &str) -> SessionId {
-        let id = SessionId::from_uuid(Uuid::new_v4());
+        let id = self.next_id();
         let first = self.first_run();
         let claim = |session: &Session| {
             let caps = Caps::default();
@@ -77,7 +78,7 @@ impl Scene {
     pub(crate) fn unstarted(&self, title: &str, id: Option<&str>) -> SessionId {
         let id = match id {
             Some(text) => text.parse().unwrap(),
-            None => SessionId::from_uuid(Uuid::new_v4()),
+            None => self.next_id(),
         };
         self.create(id, created(id, title, self.first_run()));
         id
@@ -85,6 +86,15 @@ impl Scene {
 
     fn create(&self, id: SessionId, created: SessionCreated) {
         self.store.create_session(id, self.draft(created.into())).unwrap();
+    }
+
+    /// Returns an id that sorts behind those before it, and makes the home name it in this order.
+    fn next_id(&self) -> SessionId {
+        let number = self.sessions.get() + 1;
+        self.sessions.set(number);
+        let id = format!("{number:08x}-0000-4000-8000-000000000000");
+        let _ = self.env.normal(&id);
+        id.parse().unwrap()
     }
 
     fn first_run(&self) -> FirstRun {

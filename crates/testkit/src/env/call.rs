@@ -47,7 +47,6 @@ impl Output {
     ///
     /// # Panics
     /// When it is another.
-    #[must_use]
     #[track_caller]
     pub fn success(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");

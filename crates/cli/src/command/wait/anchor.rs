@@ -79,7 +79,7 @@ fn next(session: &Session, passed: Option<EventId>) -> Option<Settlement> {
         return settled(&session.runs, session, run.id);
     }
     // The turn that returned is over; only a verdict on the session rules out another one.
-    (session.discarded || session.is_killed()).then(|| Settlement {
+    (session.discarded || session.is_killed()).then_some(Settlement {
         outcome: Outcome::Abandoned,
         run_number: Some(run.number),
         result: None,

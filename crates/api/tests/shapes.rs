@@ -1,0 +1,37 @@
+//! The published `--json` shapes, as schemas: a change that isn't an addition shows here.
+
+use creel_api::event::EventView;
+use creel_api::inspect::SessionView;
+use creel_api::maintenance::MaintenanceView;
+use creel_api::scope::ScopeView;
+use creel_api::session::SessionRow;
+use creel_api::store::StoreView;
+use creel_api::wait::OutcomeView;
+use schemars::JsonSchema;
+
+fn check<T: JsonSchema>(name: &str) {
+    let mut schema = schemars::schema_for!(T);
+    // What a field means is told where it is defined; here only the shape counts.
+    strip(schema.ensure_object());
+    insta::assert_json_snapshot!(name, schema);
+}
+
+fn strip(object: &mut serde_json::Map<String, serde_json::Value>) {
+    object.retain(|key, value| key != "description" || !value.is_string());
+    for value in object.values_mut() {
+        if let Some(below) = value.as_object_mut() {
+            strip(below);
+        }
+    }
+}
+
+#[test]
+fn every_shape_is_only_added_to() {
+    check::<SessionRow>("list");
+    check::<SessionView>("inspect");
+    check::<OutcomeView>("wait");
+    check::<EventView>("events");
+    check::<MaintenanceView>("maintenance");
+    check::<ScopeView>("scope");
+    check::<StoreView>("store");
+}
