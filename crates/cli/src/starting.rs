@@ -4,11 +4,14 @@
 //! created with the ids of its first run in it, then the lease is won, then the run is recorded and
 //! its process started under that lease. Whoever finds the saga cut off goes on with the same ids.
 
+pub(crate) mod arguments;
+pub(crate) mod birth;
 pub(crate) mod catalog;
 pub(crate) mod choice;
 pub(crate) mod composition;
 pub(crate) mod creation;
-pub(crate) mod digest;
+mod digest;
+pub(crate) mod follow_up;
 pub(crate) mod owed;
 mod program;
 pub(crate) mod right;
@@ -18,11 +21,11 @@ pub(crate) mod terms;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use creel_harness::{Catalog, Privilege};
-use creel_keeper::{LaunchError, Launched};
+use creel_harness::{Catalog, PlanError, Privilege};
+use creel_keeper::LaunchError;
 use creel_record::event::fact::NativeIdentified;
-use creel_record::{Session, Source};
-use creel_spool::{Change, Lease, Store};
+use creel_record::{Cause, Session};
+use creel_spool::{Lease, Store, TransactError};
 use creel_sys::boot;
 use creel_sys::runtime_dir::RuntimeDir;
 use creel_sys::tree::ExeIdentity;
@@ -122,12 +125,12 @@ impl Starter {
             run_dir: store.run_dir(session.id, session.run_count + 1),
             shim_dir: self.shim_dir.clone(),
             creel_exe: self.creel_exe.clone(),
-            privilege: if creel_sys::process::is_root() { Privilege::Root } else { Privilege::User },
+            privilege: privilege(),
             credentials,
             fresh_native_id: uuid::Uuid::new_v4().to_string(),
             machine: Machine {
                 machine_id: boot::machine_id(),
-                boot_id: store.boot_id().to_owned(),
+                boot_id: boot::boot_id().unwrap_or_default(),
             },
         };
         compose(session, wanted, (&target, role_of(store, session)), &surroundings)
@@ -155,24 +158,87 @@ impl Starter {
         )))
     }
 
-    /// Records a run and starts its process under `lease`, which passes to the run's holder.
+    /// Makes the plan of a run and starts it; see [`Starter::launch`].
     ///
     /// # Errors
-    /// As [`Starter::compose`], and when the process can't be started; its end is then recorded.
+    /// As both steps.
     pub(crate) fn start(
         &self,
-        (context, store): (&Context, &Store),
+        call: (&Context, &Store),
         session: &Session,
         wanted: &Wanted,
         lease: Lease,
-    ) -> Result<Launched, Report> {
-        let Composed { plan, certain_native_id } = self.compose(store, session, wanted)?;
-        let launched = creel_keeper::launch(store, plan, lease)
-            .map_err(|error| not_started(session, &error))?;
-        if let Some(native_session_id) = certain_native_id {
-            let identified = NativeIdentified { run_id: wanted.run_id, native_session_id };
-            note_native_id(context, store, session, identified);
-        }
-        Ok(launched)
+    ) -> Result<(), Report> {
+        let composed = self.compose(call.1, session, wanted)?;
+        launch(call, session, composed, lease)
     }
+}
+
+/// Records a planned run and starts its process under `lease`, which passes to the run's holder.
+///
+/// # Errors
+/// When the record refuses it by now, or its process can't be started; its end is then recorded.
+pub(crate) fn launch(
+    (context, store): (&Context, &Store),
+    session: &Session,
+    composed: Composed,
+    lease: Lease,
+) -> Result<(), Report> {
+    let Composed { plan, certain_native_id } = composed;
+    let run_id = plan.run.run_id.clone();
+    creel_keeper::launch(store, plan, lease).map_err(|error| not_started(session, error))?;
+    if let (Some(native_session_id), Ok(run_id)) = (certain_native_id, run_id.parse()) {
+        let fact = NativeIdentified { run_id, native_session_id };
+        // Losing it costs the next run its memory of this one, so that it is told, not failed for.
+        if let Err(report) = context.append(store, session.id, |_| Ok(fact.clone().into())) {
+            say(&report.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Returns whose rights an agent of ours gets: it runs as the user of this process.
+fn privilege() -> Privilege {
+    use std::os::unix::fs::MetadataExt as _;
+    match std::fs::metadata("/proc/self") {
+        Ok(own) if own.uid() == 0 => Privilege::Root,
+        _ => Privilege::User,
+    }
+}
+
+/// Returns what a session was made as: the first run tells a peer from a request's session.
+fn role_of(store: &Store, session: &Session) -> Role {
+    if session.parent.is_some() {
+        return Role::Subagent;
+    }
+    let first = match &session.intent {
+        Some(intent) if session.run_count == 0 => Some(intent.cause),
+        _ => store.run(session.id, session, 1).ok().map(|run| run.cause),
+    };
+    match first {
+        Some(Cause::Request) => Role::Headless,
+        _ => Role::Peer,
+    }
+}
+
+fn refused(session: &Session, error: &CompositionError) -> Report {
+    match error {
+        CompositionError::Refused(refusal) => refusal.clone().into(),
+        CompositionError::Plan(PlanError::NoNativeId { .. }) => Report::of(Code::NoNativeId, error)
+            .next(format!("creel resume {} --fresh PROMPT", session.id)),
+        CompositionError::Plan(_) => {
+            Report::of(Code::CatalogInvalid, error).next("edit catalog.toml")
+        }
+    }
+}
+
+fn not_started(session: &Session, error: LaunchError) -> Report {
+    let code = match error {
+        LaunchError::Start(TransactError::Refused(refusal)) => return refusal.into(),
+        LaunchError::Start(TransactError::Write(error)) => return error.into(),
+        LaunchError::SpawnFailed { .. } => Code::SpawnFailed,
+        LaunchError::Unclear { .. } | LaunchError::EndNotRecorded { .. } => Code::MaybeAlive,
+        LaunchError::Plan { .. } => Code::Internal,
+    };
+    Report::of(code, &error).next(format!("creel inspect {}", session.id))
 }

@@ -1,7 +1,7 @@
 //! A target: one harness with one profile's settings.
 
 use crate::contract::Voice;
-use crate::entry::{Capability, Channel, NativeIdForm, Profile};
+use crate::entry::{Capability, Channel, NativeIdForm, Profile, PromptForm};
 use crate::environment::{Admission, Environment};
 use crate::harness::Harness;
 
@@ -164,6 +164,11 @@ impl Target {
     /// Returns true when the exit code is the verdict.
     pub fn is_judged_by_exit(&self) -> bool {
         self.profile.verdict_by_exit
+    }
+
+    /// Returns true when an operator's prompt is a script to run, and not a text to read.
+    pub fn takes_script(&self) -> bool {
+        self.harness.prompt == PromptForm::Script
     }
 
     /// Returns the prompt for a run that ended without a return; `attempt` counts from 1.

@@ -1,18 +1,22 @@
 //! `creel mcp`.
 
-use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::mcp::serve;
 use crate::report::Report;
 
-/// Serve the agent's verbs to its harness over standard input and output
+/// Serve the session verbs as MCP tools on standard input and output
+///
+/// For harnesses whose sandbox keeps shell commands from the store: they start it outside, with the
+/// variables of the session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'mcp' yet").next("creel --help"))
+/// When no session is named by the environment, or the connection fails.
+pub(crate) fn run(_args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    serve(context.selection())?;
+    Ok(Exit::Done)
 }

@@ -1,18 +1,32 @@
 //! `creel park`.
 
-use crate::codes::Code;
+use creel_record::EndReason;
+
 use crate::context::Context;
+use crate::ending::{Children, Ending};
 use crate::exit::Exit;
 use crate::report::Report;
 
-/// Put a session to rest
+/// Park a session: it rests until something wakes it or a person resumes it
+///
+/// Ends its run. Inside a session the id may be left out.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The session; the caller's own without it
+    id: Option<String>,
+    /// Leave children that still work running without it
+    #[arg(long)]
+    force: bool,
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'park' yet").next("creel --help"))
+/// When the caller may not, children still work, or the run can't be proven dead.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let (store, id) = context.own_session(args.id.as_deref())?;
+    let children = if args.force { Children::Leave } else { Children::Refuse };
+    let ending = Ending { store, id, verb: "park", asked: EndReason::Parked.into(), children };
+    ending.run(context)?;
+    Ok(Exit::Done)
 }

@@ -1,18 +1,55 @@
-//! `creel plan`.
+//! `creel plan`: what a keeper asks at the end of its run.
+
+use std::path::PathBuf;
+
+use creel_api::keeper::Owed;
+use creel_record::Source;
 
 use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::report::Report;
+use crate::report::{Report, chain};
+use crate::starting::owed::Asker;
+use crate::starting::{Credentials, Starter};
 
 /// Decide what a session is owed and print the plan for it
+///
+/// For keepers alone, which have the session's lease: a wake is recorded on the way.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The root of the store
+    orb_root: PathBuf,
+    /// The session
+    id: String,
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'plan' yet").next("creel --help"))
+/// When no keeper calls, the record can't be read or written, or the run can't be planned.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let ended = creel_keeper::ended_plan().map_err(|error| {
+        let message = format!("plan is called by keepers alone: {}", chain(&error));
+        Report::new(Code::Usage, message).next(format!("creel reconcile {}", args.id))
+    })?;
+    let id = args.id.parse().map_err(|error| {
+        Report::of(Code::MalformedId, &error).next(format!("creel inspect {}", args.id))
+    })?;
+    context.act_as(Source::Keeper);
+    let store = context.store_at(&args.orb_root)?;
+    let mut starter = Starter::new(context)?;
+    // What the ended run had is what there is: nothing else knows its credentials.
+    starter.variables = ended.command.env;
+    starter.credentials = Credentials::Optional;
+    let asker = Asker { context, store: &store, starter: &starter };
+    let session = store.read(id)?.snapshot.session;
+    let owed = match asker.owed(session)? {
+        None => Owed::Nothing,
+        Some((session, wanted)) => {
+            let composed = starter.compose(&store, &session, &wanted)?;
+            Owed::Run { plan: Box::new(composed.plan) }
+        }
+    };
+    context.output.json(&owed)?;
+    Ok(Exit::Done)
 }

@@ -1,18 +1,76 @@
 //! `creel respond`.
 
+use creel_record::command::question::answer;
+use creel_record::{RequestId, Session};
+
 use crate::codes::Code;
 use crate::context::Context;
+use crate::ending::permitted;
 use crate::exit::Exit;
+use crate::kinship::Act;
+use crate::output::say;
 use crate::report::Report;
+use crate::starting::birth::Settled;
+use crate::starting::owed::Asker;
+use crate::starting::right::{Doubt, Patience};
+use crate::starting::{Credentials, Starter};
+use crate::text::TextArguments;
 
 /// Answer a session's question
+///
+/// A waiting agent gets the answer in place; one that no longer waits is woken with it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The session
+    id: String,
+    #[command(flatten)]
+    text: TextArguments,
+    /// Answer this question, when several are open
+    #[arg(long, value_name = "REQUEST")]
+    request: Option<String>,
+    /// Start although credentials are missing that the launch had
+    #[arg(long)]
+    without_credentials: bool,
+}
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Always: this build can't do it yet.
-pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<Exit, Report> {
-    Err(Report::new(Code::Internal, "this build has no 'respond' yet").next("creel --help"))
+/// When there is no such question, it has its answer, the caller may not, or the session can't be
+/// woken; the answer is recorded in the last case.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let text = args.text.required("respond", "an answer")?;
+    let named: Option<RequestId> = args
+        .request
+        .as_deref()
+        .map(|typed| {
+            typed.parse().map_err(|error| {
+                Report::of(Code::Usage, &error).next(format!("creel inspect {} --json", args.id))
+            })
+        })
+        .transpose()?;
+    let (store, id) = context.session(&args.id)?;
+    let session = store.read(id)?.snapshot.session;
+    permitted(context, &store, (&session, Act::Answer))?;
+    let recorded =
+        context.append(&store, id, |session| answer(session, named, &text).map(Into::into))?;
+    say(&format!("Answered: {id}"));
+    if is_taken_in_place(&recorded) {
+        return Ok(Exit::Done);
+    }
+    let mut starter = Starter::new(context)?;
+    if args.without_credentials {
+        starter.credentials = Credentials::Optional;
+    }
+    let asker = Asker { context, store: &store, starter: &starter };
+    let settled = asker.settle(id, (Doubt::Refuse, Patience::WhileLeaving))?;
+    if let Settled::Started { number, .. } = settled {
+        say(&format!("Woken: run {number}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// A run that works takes the answer itself, or its keeper decides at its end.
+fn is_taken_in_place(session: &Session) -> bool {
+    session.live_run().is_some_and(|run| !run.is_returned())
 }

@@ -95,7 +95,10 @@ mod tests {
     fn check(words: &[&str], expected: (Option<&str>, &[&str])) {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
         let (target, prompt) = split(&Catalog::builtin(), &words);
-        assert_eq!((target, prompt), (expected.0, &expected.1.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()[..]));
+        assert_eq!(
+            (target, prompt),
+            (expected.0, &expected.1.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()[..])
+        );
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use creel_api::plan::{PLAN_VERSION, Plan, RecordTarget, RunFacts};
-use creel_harness::{Cause as HarnessCause, Environment, Invocation, Places, PlanError, Privilege, Shape};
+use creel_harness::{
+    Cause as HarnessCause, Environment, Invocation, Places, PlanError, Privilege, Shape,
+};
 use creel_harness::{Start as HarnessStart, Target};
 use creel_record::command::start::Start;
 use creel_record::{Cause, Refusal, RunId, Session, Source, TurnId};
@@ -51,6 +53,15 @@ pub(crate) enum Role {
     Subagent,
 }
 
+/// The machine and its boot, which a run is bound to.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    /// The machine.
+    pub(crate) machine_id: String,
+    /// The boot.
+    pub(crate) boot_id: String,
+}
+
 /// Where things are on this machine, now.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
@@ -70,6 +81,8 @@ pub(crate) struct Surroundings {
     pub(crate) credentials: Vec<(String, String)>,
     /// A UUID that was never used, for a harness that takes its id from us.
     pub(crate) fresh_native_id: String,
+    /// The machine.
+    pub(crate) machine: Machine,
 }
 
 /// A composed run.
@@ -109,8 +122,8 @@ pub(crate) fn compose(
             turn_id: wanted.turn_id,
             cause: wanted.cause,
             prompt: Some(wanted.prompt.clone()),
-            machine_id: String::new(),
-            boot_id: String::new(),
+            machine_id: surroundings.machine.machine_id.clone(),
+            boot_id: surroundings.machine.boot_id.clone(),
         },
     )?;
     let (base, terms) = Terms::split(session);
@@ -140,9 +153,9 @@ pub(crate) fn compose(
     if !terms.keeps_output {
         watch.output_bytes = 0;
     }
-    let certain_native_id = prepared
-        .native_id
-        .filter(|id| prepared.is_native_id_certain && session.native_session_id.as_ref() != Some(id));
+    let certain_native_id = prepared.native_id.filter(|id| {
+        prepared.is_native_id_certain && session.native_session_id.as_ref() != Some(id)
+    });
     Ok(Composed {
         plan: Plan {
             version: PLAN_VERSION,

@@ -133,7 +133,8 @@ pub(crate) fn working_directory(given: Option<&Path>) -> Result<String, Report> 
     let dir = absolute(given.unwrap_or(Path::new(".")))?;
     // Agents compare it with what their tools print, which has no link and no dot in it.
     let dir = dir.canonicalize().map_err(|error| {
-        let message = format!("'{}' can't be the working directory: {}", dir.display(), chain(&error));
+        let message =
+            format!("'{}' can't be the working directory: {}", dir.display(), chain(&error));
         Report::new(Code::Usage, message).next("creel launch --cwd DIR …")
     })?;
     if !dir.is_dir() {

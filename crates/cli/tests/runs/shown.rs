@@ -1,0 +1,68 @@
+//! What the README's first command shows.
+
+use crate::world::World;
+
+#[test]
+fn the_first_command_prints_the_result_and_nothing_else() {
+    let world = World::new();
+    let script = "creel session set phase demo; \
+                  creel session return --finish \"hello from $(basename \"$PWD\")\"";
+    let output = world.run(&["request", "-q", "sh", script]).success();
+    assert_eq!(output.stdout, "hello from work");
+    let id = output.stderr.trim().strip_prefix("Session: ").expect("its id is told").to_owned();
+    assert_eq!(world.out(&["result", &id]), "hello from work");
+    let inspected: serde_json::Value =
+        serde_json::from_str(&world.out(&["inspect", &id, "--json"])).expect("JSON");
+    assert_eq!(inspected["interface"]["phase"], "demo");
+    assert_eq!(inspected["workState"], "finished");
+    assert!(world.out(&["list"]).contains(&id[..8]));
+    assert!(world.out(&["events", &id]).contains("orbh.run.returned"));
+}
+
+#[test]
+fn without_quiet_the_result_is_still_alone_on_standard_output() {
+    let world = World::new();
+    let script = "creel session set phase one; creel session return done";
+    let output = world.run(&["request", "sh", script]).success();
+    assert_eq!(output.stdout, "done");
+    assert!(output.stderr.contains("working: run 1"), "{output:?}");
+}
+
+#[test]
+fn both_names_are_on_the_path_of_an_agent() {
+    let world = World::new();
+    let script = "flint orbh session set name \"$(basename \"$(command -v flint)\")\"; \
+                  flint orbh session return --await \"$ORBH_SESSION_ID $ORBH_CWD\"";
+    let output = world.run(&["request", "-q", "sh", script]).success();
+    let id = output.stderr.trim().strip_prefix("Session: ").expect("its id is told");
+    assert_eq!(output.stdout, format!("{id} {}", world.env.work_dir().display()));
+    assert_eq!(world.out(&["session", id, "get", "name"]), "flint");
+}
+
+#[test]
+fn a_prompt_comes_from_standard_input_or_a_file_and_is_in_no_arguments() {
+    let world = World::new();
+    let script = "creel session return \"$(tr '\\0' ' ' < /proc/$PPID/cmdline | grep -c SECRET)\" \
+                  # SECRET";
+    let output = world.call(&["request", "-q", "sh", "-"]).stdin(script).run().success();
+    assert_eq!(output.stdout, "0");
+    std::fs::write(world.env.work_dir().join("p"), "creel session return filed").expect("a file");
+    assert_eq!(world.run(&["request", "-q", "sh", "--file", "p"]).success().stdout, "filed");
+    world.refused(&["request", "-q", "sh", "--file", "p", "and text"], 2, "usage");
+    world.refused(&["request", "-q", "sh"], 2, "usage");
+    world.refused(&["launch", "sh", ""], 4, "empty");
+}
+
+#[test]
+fn a_timed_out_request_leaves_the_session_running_and_its_result_is_collected_later() {
+    let world = World::new();
+    let gate = world.gate("gate");
+    let script = format!("{}; creel session return late", gate.wait());
+    let output = world.run(&["request", "-q", "--timeout", "1", "sh", &script]);
+    assert_eq!(output.code, 7, "{output:?}");
+    assert!(output.stderr.contains("pending"), "{output:?}");
+    let id = output.stderr.lines().next().expect("a line").strip_prefix("Session: ").expect("id");
+    gate.open();
+    world.run(&["wait", id]).success();
+    assert_eq!(world.out(&["result", id]), "late");
+}
