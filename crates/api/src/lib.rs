@@ -6,6 +6,8 @@
 //! Invariants: a reader keeps unknown fields and kinds out of its way instead of failing; a field,
 //! once published, keeps its name and meaning.
 
+#![forbid(unsafe_code)]
+
 pub mod event;
 pub mod inspect;
 pub mod keeper;

@@ -36,7 +36,7 @@ impl TestEnv {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("ct{}-{number}", std::process::id()));
-        for dir in ["home", "bin", "r", "work"] {
+        for dir in ["home", "bin", "r", "w"] {
             fs::create_dir_all(root.join(dir)).expect("a home can be made");
         }
         for name in ["creel", "flint"] {
@@ -66,7 +66,7 @@ impl TestEnv {
     /// Returns the directory that calls start in.
     #[must_use]
     pub fn work_dir(&self) -> PathBuf {
-        self.root.join("work")
+        self.root.join("w")
     }
 
     /// Returns `CREEL_RUNTIME_DIR`.
