@@ -95,6 +95,8 @@ struct Keeper {
 impl Keeper {
     fn run(mut self) -> ExitCode {
         self.look_at_record();
+        // One that came before the directory was watched.
+        self.collect_return();
         loop {
             self.advance();
             if let Some(code) = self.leave.take() {

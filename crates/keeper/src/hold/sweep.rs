@@ -8,13 +8,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use creel_api::keeper::MAX_SURVIVORS;
-use creel_sys::Deadline;
 use creel_sys::end_tree::{Ended, Pressure, end_tree};
 use creel_sys::process::Signal;
 use creel_sys::session::{SessionQuery, Suspect};
+use creel_sys::{Deadline, MAX_WAIT};
 
 /// How long processes may take to go once they are killed, before the attempt counts as failed.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
@@ -25,8 +25,8 @@ const FIRST_RETRY: Duration = Duration::from_millis(500);
 /// The longest pause: what outlives a kill waits for a disk or belongs to somebody else.
 const LAST_RETRY: Duration = Duration::from_secs(30);
 
-/// Attempts under way together: a gentle one, and a harder one that overtakes it.
-const MAX_ATTEMPTS: usize = 2;
+/// Attempts under way together: gentle ones, and harder ones that overtake them.
+const MAX_ATTEMPTS: usize = 4;
 
 /// The pid of the keeper, which no sweep may take for one of the agent's processes. Locked while a
 /// keeper is started and while processes are looked for.
@@ -49,6 +49,8 @@ impl KeeperPid {
 }
 
 struct Attempt {
+    /// When what does not go by itself is killed.
+    kills_at: Instant,
     result: Receiver<io::Result<Ended>>,
     /// At its end once the attempt is over, however that came about.
     done: PipeReader,
@@ -82,13 +84,16 @@ impl Sweeps {
         }
     }
 
-    /// Starts an attempt.
+    /// Starts an attempt, unless one is under way that kills as early.
     pub(super) fn start(&mut self, signal: Signal, grace: Duration) {
-        if self.attempts.len() >= MAX_ATTEMPTS {
+        let grace = if signal == Signal::KILL { Duration::ZERO } else { grace.min(MAX_WAIT) };
+        let kills_at = Instant::now() + grace;
+        let is_late = self.attempts.iter().any(|attempt| attempt.kills_at <= kills_at);
+        if is_late || self.attempts.len() >= MAX_ATTEMPTS {
             return;
         }
         self.retry = None;
-        match self.try_start(signal, grace) {
+        match self.try_start((signal, grace), kills_at) {
             Ok(attempt) => self.attempts.push(attempt),
             Err(error) => {
                 eprintln!("creel hold: can't start to end the agent: {error}");
@@ -97,12 +102,15 @@ impl Sweeps {
         }
     }
 
-    fn try_start(&self, signal: Signal, grace: Duration) -> io::Result<Attempt> {
+    fn try_start(
+        &self,
+        (signal, grace): (Signal, Duration),
+        kills_at: Instant,
+    ) -> io::Result<Attempt> {
         let (done, over) = io::pipe()?;
         let (send, result) = sync_channel(1);
         let mut query = self.query.clone();
         let keeper_pid = self.keeper_pid.clone();
-        let grace = if signal == Signal::KILL { Duration::ZERO } else { grace };
         let pressure = Pressure { first: signal, grace, limit: grace.saturating_add(KILL_WITHIN) };
         thread::Builder::new().name("sweep".to_owned()).spawn(move || {
             let ended = end_tree(|| keeper_pid.find(&mut query), pressure);
@@ -110,7 +118,7 @@ impl Sweeps {
             let _ = send.send(ended);
             drop(over);
         })?;
-        Ok(Attempt { result, done })
+        Ok(Attempt { kills_at, result, done })
     }
 
     pub(super) fn done_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
