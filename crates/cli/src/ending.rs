@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use creel_api::keeper::survivors_text;
 use creel_keeper::client::{Client, ClientError};
 use creel_record::command::end::{AskedEnd, request_end};
 use creel_record::{EndReason, Run, Session, SessionId};
@@ -14,7 +15,7 @@ use crate::context::Context;
 use crate::dispatching::living_children;
 use crate::kinship::{self, Act};
 use crate::output::say;
-use crate::report::Report;
+use crate::report::{Report, chain};
 use crate::settings::Settings;
 use crate::starting::right::{self, Doubt, Patience};
 
@@ -131,27 +132,37 @@ pub(crate) fn see_out(
     inside: bool,
 ) -> Result<(), Report> {
     match tell(session.id, run, inside) {
-        Ok(Told::Gone | Told::Heard) => Ok(()),
-        // The run may be over by now, or nobody is left to end it.
-        Ok(Told::StillThere) | Err(_) if !inside => without_keeper((store, verb), session, run),
-        Ok(Told::StillThere) => Ok(()),
-        Err(error) => {
-            let message =
-                format!("the end of session {} is recorded, its keeper was not told", session.id);
-            say(&format!("creel: {message}: {error}"));
+        Ok(Told::Heard | Told::Gone) => Ok(()),
+        Ok(Told::StillThere { survivors }) => {
+            let message = format!(
+                "the end of session {} is recorded, and its run {} is still being ended; it lives \
+                 on in {survivors}",
+                session.id, run.number
+            );
+            Err(Report::new(Code::MaybeAlive, message)
+                .next(format!("creel inspect {}", session.id)))
+        }
+        Err(error) if inside => {
+            // The keeper finds the end in the record when it looks next.
+            say(&format!("creel: the keeper was not told: {}", chain(&error)));
             Ok(())
         }
+        // The run may be over by now, or nobody is left to end it.
+        Err(_) => without_keeper((store, verb), session, run),
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     /// The keeper knows.
     Heard,
     /// The run is over.
     Gone,
     /// The run is not over in time.
-    StillThere,
+    StillThere {
+        /// What lives on, in words.
+        survivors: String,
+    },
 }
 
 fn tell(id: SessionId, run: &Run, inside: bool) -> Result<Told, ClientError> {
@@ -161,7 +172,12 @@ fn tell(id: SessionId, run: &Run, inside: bool) -> Result<Told, ClientError> {
     if inside {
         return Ok(Told::Heard);
     }
-    Ok(if client.wait_closed(GONE_WITHIN)? { Told::Gone } else { Told::StillThere })
+    if client.wait_closed(GONE_WITHIN)? {
+        return Ok(Told::Gone);
+    }
+    let survivors = survivors_text(&client.status(ANSWER_WITHIN)?.survivors);
+    let survivors = if survivors.is_empty() { "its agent".to_owned() } else { survivors };
+    Ok(Told::StillThere { survivors })
 }
 
 /// Ends a run whose keeper doesn't answer: by its lease, which is free once its holder is dead.

@@ -4,12 +4,13 @@ use std::io;
 use std::path::Path;
 
 use creel_record::snapshot::SCHEMA_VERSION;
-use creel_sys::fs::{Fs, OpenHow, write_all_at};
+use creel_sys::fs::{Fs, LockMode, OpenHow, write_all_at};
 use serde::Deserialize;
 
 use crate::access::Access;
 use crate::error::OpenError;
-use crate::file::{create_anew, read_bounded};
+use crate::file::read_bounded;
+use crate::store::DEFAULT_LOCK_WAIT;
 
 /// The name of the file, and the sign that a directory is a store.
 pub(crate) const NAME: &str = "manifest.json";
@@ -75,12 +76,32 @@ fn is_newer(found: &str) -> bool {
     }
 }
 
-/// Writes the manifest of a new store, durably but for its directory entry.
+/// Writes the manifest of a new store, durably but for its directory entry. One that another
+/// creator made meanwhile stays as it is.
 pub(crate) fn create(fs: &dyn Fs, root: &Path) -> io::Result<()> {
-    let tmp = root.join("manifest.json.tmp");
+    let (path, tmp) = (root.join(NAME), root.join("manifest.json.tmp"));
     let text = format!("{{\"schemaVersion\":\"{SCHEMA_VERSION}\",\"kind\":\"{KIND}\"}}\n");
-    let file = create_anew(fs, &tmp)?;
-    write_all_at(file.as_ref(), text.as_bytes(), 0)?;
-    file.sync_data()?;
-    fs.rename(&tmp, &root.join(NAME))
+    loop {
+        let file = fs.open(&tmp, OpenHow::Create)?;
+        if !file.lock(LockMode::Exclusive, DEFAULT_LOCK_WAIT)? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        // A faster creator renamed the file that was waited for.
+        let is_ours = match fs.stat(&tmp) {
+            Ok(named) => named.file_id == file.stat()?.file_id,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        };
+        match (fs.stat(&path), is_ours) {
+            (Ok(_), true) => return fs.remove_file(&tmp),
+            (Ok(_), false) => return Ok(()),
+            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            (Err(_), false) => continue,
+            (Err(_), true) => {}
+        }
+        file.set_len(0)?;
+        write_all_at(file.as_ref(), text.as_bytes(), 0)?;
+        file.sync_data()?;
+        return fs.rename(&tmp, &path);
+    }
 }

@@ -7,6 +7,7 @@ use creel_record::Source;
 
 use crate::codes::Code;
 use crate::context::Context;
+use crate::dispatching::{Collectors, settle_left_behind};
 use crate::exit::Exit;
 use crate::report::{Report, chain};
 use crate::starting::owed::Asker;
@@ -42,6 +43,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     starter.variables = ended.command.env;
     starter.credentials = Credentials::Optional;
     let asker = Asker { context, store: &store, starter: &starter };
+    // Whoever waited for a child did so inside the run that is over.
+    settle_left_behind((context, &store), id, Collectors::Gone)?;
     let session = store.read(id)?.snapshot.session;
     let owed = match asker.owed(session)? {
         None => Owed::Nothing,

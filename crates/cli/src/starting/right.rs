@@ -57,18 +57,21 @@ pub(crate) fn win(
     };
     let options = TakeoverOptions { unproven, ..TakeoverOptions::default() };
     let begun = Instant::now();
+    let mut wait = Duration::ZERO;
     loop {
         match creel_keeper::takeover(store, id, &options) {
             Ok(taken) => return Ok(Some(taken)),
             Err(TakeoverError::Live { .. }) => {}
             Err(error) => return Err(not_won(id, &error)),
         }
-        let wait = match patience {
-            Patience::Never => Duration::ZERO,
+        let longer = match patience {
+            Patience::Never => None,
             Patience::WhileLeaving => patience_with(store, id)?,
-            Patience::AfterDeath => LEAVING_PATIENCE,
+            Patience::AfterDeath => Some(LEAVING_PATIENCE),
         };
-        if begun.elapsed() >= wait {
+        // What was on its way out may be recorded as ended by now, and is waited for all the same.
+        wait = wait.max(longer.unwrap_or_default());
+        if longer.is_none() || begun.elapsed() >= wait {
             return Ok(None);
         }
         wait_for_lease(store, id)?;
@@ -99,12 +102,13 @@ fn not_won(id: SessionId, error: &TakeoverError) -> Report {
     }
 }
 
-fn patience_with(store: &Store, id: SessionId) -> Result<Duration, Report> {
+/// Returns how long the holder of the lease is waited for; none when its run works.
+fn patience_with(store: &Store, id: SessionId) -> Result<Option<Duration>, Report> {
     let session = store.read(id)?.snapshot.session;
     Ok(match session.live_run() {
-        Some(run) if run.is_returned() || run.end_requested.is_some() => LEAVING_PATIENCE,
-        Some(_) => Duration::ZERO,
-        None => SHORT_PATIENCE,
+        Some(run) if run.is_returned() || run.end_requested.is_some() => Some(LEAVING_PATIENCE),
+        Some(_) => None,
+        None => Some(SHORT_PATIENCE),
     })
 }
 

@@ -8,7 +8,7 @@ use creel_record::{
 use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::tree::ProcessTable;
 
-use crate::world::{World, ends, shelf};
+use crate::world::{World, ends, shelf, told};
 
 /// Returns a session's holder and keeper.
 fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity) {
@@ -38,8 +38,10 @@ fn kill_machinery(session: &Session) {
     }
 }
 
+/// An agent that ignores polite signals, and whose children say which home they are of.
 const HANGS: &str = "trap '' TERM HUP; creel session set phase ready; \
-                     if [ -n \"$ORBH_PROMPT\" ]; then exit; fi; while :; do sleep 600 & wait; done";
+                     if [ -n \"$ORBH_PROMPT\" ]; then exit; fi; \
+                     while :; do sh -c 'sleep 600; : \"$PWD\"' \"$PWD/mark\" & wait; done";
 
 #[test]
 fn reconcile_records_a_killed_run_as_lost_after_its_tree_is_dead() {
@@ -76,22 +78,16 @@ fn a_resume_ends_what_a_killed_holder_left_before_it_starts_anything() {
     let id = world.launch(HANGS);
     world.until_phase(id, "ready");
     let session = world.until(id, |s| s.live_run().is_some_and(|r| r.holder.is_some()));
+    let seek = format!("pgrep -f '^sh -c sleep 600.*{}/mark'", session.cwd);
+    let sought = || std::process::Command::new("sh").args(["-c", &seek]).status();
+    assert!(sought().expect("pgrep is there").success(), "its child is seen while it lives");
     kill_machinery(&session);
-    let script = "pgrep -f '[s]leep 600' > left; creel session return back";
-    world.out(&["resume", &id.to_string(), script]);
+    let script = format!("{seek} > left; creel session return back");
+    world.out(&["resume", &id.to_string(), &script]);
     world.until(id, |session| session.result_count == 1);
     let session = world.at_rest(id);
     assert_eq!(ends(&session), ["lost", "returned"]);
     assert_eq!(world.file("left"), "");
-}
-
-/// Returns the id that a request tells first.
-fn told(request: &mut std::process::Child) -> SessionId {
-    use std::io::BufRead as _;
-    let mut line = String::new();
-    let stderr = request.stderr.as_mut().expect("it is piped");
-    std::io::BufReader::with_capacity(64, stderr).read_line(&mut line).expect("text");
-    line.trim().strip_prefix("Session: ").expect("its id").parse().expect("an id")
 }
 
 #[test]
@@ -99,7 +95,7 @@ fn a_waiting_request_sees_that_its_run_was_lost() {
     let world = World::new();
     let script = "creel session set phase ready; exec sleep 600";
     let mut waiting = world.call(&["request", "-q", "sh", script]).spawn();
-    let id = told(&mut waiting);
+    let id = told(&mut waiting).parse().expect("an id");
     world.until_phase(id, "ready");
     let session = world.until(id, |s| s.live_run().is_some_and(|r| r.holder.is_some()));
     kill_machinery(&session);

@@ -1,6 +1,6 @@
 //! What the README's first command shows.
 
-use crate::world::World;
+use crate::world::{World, told};
 
 #[test]
 fn the_first_command_prints_the_result_and_nothing_else() {
@@ -8,9 +8,11 @@ fn the_first_command_prints_the_result_and_nothing_else() {
     let script = "creel session set phase demo; \
                   creel session return --finish \"hello from $(basename \"$PWD\")\"";
     let output = world.run(&["request", "-q", "sh", script]).success();
-    assert_eq!(output.stdout, "hello from work");
+    let dir = world.env.work_dir();
+    let expected = format!("hello from {}", dir.file_name().expect("a name").to_string_lossy());
+    assert_eq!(output.stdout, expected);
     let id = output.stderr.trim().strip_prefix("Session: ").expect("its id is told").to_owned();
-    assert_eq!(world.out(&["result", &id]), "hello from work");
+    assert_eq!(world.out(&["result", &id]), expected);
     let inspected: serde_json::Value =
         serde_json::from_str(&world.out(&["inspect", &id, "--json"])).expect("JSON");
     assert_eq!(inspected["interface"]["phase"], "demo");
@@ -65,4 +67,26 @@ fn a_timed_out_request_leaves_the_session_running_and_its_result_is_collected_la
     gate.open();
     world.run(&["wait", id]).success();
     assert_eq!(world.out(&["result", id]), "late");
+}
+
+#[test]
+fn an_interrupted_request_leaves_the_session_running_and_says_how_to_collect() {
+    use creel_sys::process::{ProcessIdentity, Signal};
+    let world = World::new();
+    let gate = world.gate("gate");
+    let script =
+        format!("creel session set phase ready; {}; creel session return late", gate.wait());
+    let mut request = world.call(&["request", "-q", "sh", &script]).spawn();
+    let id = told(&mut request);
+    world.until_phase(id.parse().expect("an id"), "ready");
+    let pid = i32::try_from(request.id()).expect("a pid");
+    let process = ProcessIdentity::of(pid).expect("readable").expect("it waits");
+    process.signal(Signal::INT).expect("it is ours");
+    let output = request.wait_with_output().expect("it ends");
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{talk}");
+    assert!(talk.contains(&format!("Next: creel wait {id}")), "{talk}");
+    gate.open();
+    world.run(&["wait", &id]).success();
+    assert_eq!(world.out(&["result", &id]), "late");
 }

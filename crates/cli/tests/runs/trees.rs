@@ -135,6 +135,7 @@ fn a_result_whose_collector_was_killed_wakes_its_parent() {
     let go = world.gate("go");
     let id = world.launch(script);
     let child = child_of(&world, id);
+    world.until(child, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
     go.open();
     world.until(id, |session| session.result_count == 1);
     world.at_rest(id);
@@ -148,4 +149,29 @@ fn a_result_whose_collector_was_killed_wakes_its_parent() {
     assert_eq!(session.runs[1].cause.as_str(), "wake");
     assert!(world.file("digest").contains("found"), "{}", world.file("digest"));
     assert_eq!(session.dispatches, []);
+}
+
+#[test]
+fn a_result_that_came_before_its_collector_was_killed_wakes_the_parent_at_once() {
+    let world = World::new();
+    // The request is stopped while its child works, and dies with the run that it belongs to.
+    let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
+                  creel session return --finish woken; exit; fi; \
+                  creel request -q sh --file child > /dev/null 2>&1 & \
+                  read line < go; kill -STOP $!; read line < go; creel session return --await x";
+    let gate = world.gate("gate");
+    let go = world.gate("go");
+    let child = format!("{}; creel session return --finish found", gate.wait());
+    std::fs::write(world.env.work_dir().join("child"), child).expect("a file");
+    let id = world.launch(script);
+    let child = child_of(&world, id);
+    world.until(child, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
+    go.open();
+    gate.open();
+    world.until(child, |session| session.result_count == 1);
+    world.at_rest(child);
+    go.open();
+    let session = world.until(id, |session| session.result_count == 2);
+    assert_eq!(session.runs[1].cause.as_str(), "wake");
+    assert!(world.file("digest").contains("found"), "{}", world.file("digest"));
 }

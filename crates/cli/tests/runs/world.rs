@@ -1,9 +1,9 @@
 //! A hermetic home with what tests of runs ask of it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::Read as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -159,7 +159,6 @@ impl Gate {
             .spawn()
             .expect("it can be started");
         assert!(opener.wait().expect("it ends").success(), "an agent waits at the gate");
-        std::io::stderr().flush().expect("standard error is open");
     }
 }
 
@@ -171,4 +170,19 @@ pub(crate) fn ends(session: &Session) -> Vec<&'static str> {
 /// Work state and shelf.
 pub(crate) fn shelf(session: &Session) -> (&'static str, &'static str) {
     (session.work_state().as_str(), session.retention.as_str())
+}
+
+/// Returns the id that a request tells first.
+pub(crate) fn told(request: &mut Child) -> String {
+    let mut line = Vec::new();
+    let stderr = request.stderr.as_mut().expect("it is piped");
+    // Byte by byte, so that what follows is left for whoever waits for the end.
+    for byte in stderr.bytes() {
+        match byte.expect("it can be read") {
+            b'\n' => break,
+            byte => line.push(byte),
+        }
+    }
+    let line = String::from_utf8(line).expect("text");
+    line.strip_prefix("Session: ").expect("its id").to_owned()
 }
