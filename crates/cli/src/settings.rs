@@ -1,7 +1,7 @@
 //! The user's own settings: `config.toml` in the configuration directory. Never from a project.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -43,7 +43,7 @@ impl Settings {
         }
     }
 
-    fn parse(path: &PathBuf, text: &str) -> Result<Self, Report> {
+    fn parse(path: &Path, text: &str) -> Result<Self, Report> {
         toml::from_str(text).map_err(|error| {
             let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
@@ -64,10 +64,10 @@ fn invalid(path: &Path, problem: &str) -> Report {
 
 #[cfg(test)]
 mod tests {
-    use super::Settings;
+    use super::{Path, Settings};
 
     fn check(text: &str, expected: Result<bool, &str>) {
-        let parsed = Settings::parse(&"config.toml".into(), text)
+        let parsed = Settings::parse(Path::new("config.toml"), text)
             .map(|settings| settings.agents.may_act_on_others)
             .map_err(|report| report.to_string());
         assert_eq!(parsed, expected.map_err(str::to_owned), "{text}");

@@ -157,21 +157,6 @@ impl Starter {
             session.id
         )))
     }
-
-    /// Makes the plan of a run and starts it; see [`Starter::launch`].
-    ///
-    /// # Errors
-    /// As both steps.
-    pub(crate) fn start(
-        &self,
-        call: (&Context, &Store),
-        session: &Session,
-        wanted: &Wanted,
-        lease: Lease,
-    ) -> Result<(), Report> {
-        let composed = self.compose(call.1, session, wanted)?;
-        launch(call, session, composed, lease)
-    }
 }
 
 /// Records a planned run and starts its process under `lease`, which passes to the run's holder.

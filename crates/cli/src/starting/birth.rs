@@ -10,6 +10,7 @@ use creel_sys::Deadline;
 use crate::report::Report;
 use crate::starting::choice::choose;
 use crate::starting::creation::{Lineage, NewIds, Order, created};
+use crate::starting::launch;
 use crate::starting::owed::Asker;
 use crate::starting::right::{self, Doubt, Patience};
 
@@ -106,7 +107,8 @@ impl Asker<'_> {
         let Some(taken) = right::win(self.store, id, terms)? else { return Ok(Settled::Held) };
         let session = self.store.read(id)?.snapshot.session;
         let Some((session, wanted)) = self.owed(session)? else { return Ok(Settled::Nothing) };
-        self.starter.start((self.context, self.store), &session, &wanted, taken.lease)?;
+        let composed = self.starter.compose(self.store, &session, &wanted)?;
+        launch((self.context, self.store), &session, composed, taken.lease)?;
         Ok(Settled::Started { cause: wanted.cause, number: session.run_count + 1 })
     }
 }

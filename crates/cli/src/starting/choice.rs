@@ -115,6 +115,9 @@ mod tests {
     fn a_named_target_does_not_fall_back() {
         let report = choose(&Catalog::builtin(), Some("claude"), "/nowhere".as_ref()).unwrap_err();
         assert_eq!(report.code(), Code::TargetUnavailable);
-        insta::assert_snapshot!(report.to_string(), @"");
+        insta::assert_snapshot!(report.to_string(), @"
+        creel: The target claude is not available: `claude` is not on the PATH. An explicit target does not fall back. [target-unavailable]
+        Next: creel launch, without a target
+        ");
     }
 }

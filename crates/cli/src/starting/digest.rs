@@ -98,6 +98,12 @@ mod tests {
 
     #[test]
     fn a_small_digest_reads_well() {
-        insta::assert_snapshot!(digest("s", &[note(Some(1), "look\nhere".into())]).text, @"");
+        insta::assert_snapshot!(digest("s", &[note(Some(1), "look\nhere".into())]).text, @"
+        Creel session s is awake again. Since its last turn:
+
+        - message from operator:
+          look
+          here
+        ");
     }
 }

@@ -1,6 +1,6 @@
 //! Deliberate ends: each its own, and none followed by a re-prompt.
 
-use creel_record::SessionId;
+use creel_record::{EndReason, SessionId};
 
 use crate::world::{World, ends, shelf};
 
@@ -129,7 +129,7 @@ fn an_interrupt_cuts_the_run_and_goes_on_with_the_instruction() {
     world.until_phase(id, "ready");
     assert_eq!(world.out(&["interrupt", &id.to_string(), "turn", "left"]), id.to_string());
     let session = world.until(id, |session| session.result_count == 1);
-    assert_eq!(session.runs[0].end_reason.map(|r| r.as_str()), Some("interrupted"));
+    assert_eq!(session.runs[0].end_reason, Some(EndReason::Interrupted));
     assert_eq!(session.runs[1].cause.as_str(), "interrupt");
     let instruction = world.file("instruction");
     assert!(instruction.contains("turn left"), "{instruction}");

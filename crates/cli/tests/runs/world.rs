@@ -174,14 +174,12 @@ pub(crate) fn shelf(session: &Session) -> (&'static str, &'static str) {
 
 /// Returns the id that a request tells first.
 pub(crate) fn told(request: &mut Child) -> String {
-    let mut line = Vec::new();
     let stderr = request.stderr.as_mut().expect("it is piped");
+    let mut line = Vec::new();
     // Byte by byte, so that what follows is left for whoever waits for the end.
-    for byte in stderr.bytes() {
-        match byte.expect("it can be read") {
-            b'\n' => break,
-            byte => line.push(byte),
-        }
+    let mut byte = [0];
+    while stderr.read(&mut byte).expect("it can be read") == 1 && byte != *b"\n" {
+        line.extend(byte);
     }
     let line = String::from_utf8(line).expect("text");
     line.strip_prefix("Session: ").expect("its id").to_owned()
