@@ -146,11 +146,12 @@ fn holder_identity(session: &Session) -> Option<ProcessIdentity> {
 }
 
 /// Opens the holder of the live run, so that its death ends the wait for a change it won't make.
-fn holder_of(session: &Session) -> Option<ProcessHandle> {
+pub(crate) fn holder_of(session: &Session) -> Option<ProcessHandle> {
     holder_identity(session)?.open().ok().flatten()
 }
 
-fn holder_lives(session: &Session) -> bool {
+/// Tells whether the holder of the live run is alive, as far as can be told.
+pub(crate) fn holder_lives(session: &Session) -> bool {
     // A run without a recorded holder is just being started.
     holder_identity(session).is_none_or(|holder| holder.is_alive().unwrap_or(true))
 }

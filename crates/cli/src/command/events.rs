@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     loop {
         from = print(&store, (id, from), args.json, context)?;
         context.output.flush()?;
-        if !waiter.changed(Deadline::after(MAX_WAIT), &[id])? {
+        if !waiter.changed(Deadline::after(MAX_WAIT), &[id], &[])? {
             return Ok(Exit::TimedOut);
         }
     }

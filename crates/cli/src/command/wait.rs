@@ -19,6 +19,7 @@ use crate::waiting::Waiter;
 
 pub(crate) mod anchor;
 pub(crate) mod collect;
+mod deserted;
 
 use anchor::Anchor;
 
@@ -63,6 +64,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         let id = find(&store, typed)?;
         anchors.push(Anchor::at(&store.read(id)?.snapshot.session, args.next));
     }
+    let is_swept = context.sweeps(&store)?;
     let mut call = Call { store, anchors, outcomes: BTreeMap::new(), printed: 0, json: args.json };
     loop {
         call.look()?;
@@ -71,7 +73,15 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         if missing.is_empty() {
             return Ok(call.exit());
         }
-        if !waiter.changed(deadline, &missing)? {
+        let mut holders = Vec::new();
+        if is_swept {
+            let (has_recorded, living) = deserted::see_out(&call.store, &missing)?;
+            if has_recorded {
+                continue;
+            }
+            holders = living;
+        }
+        if !waiter.changed(deadline, &missing, &holders)? {
             call.print_rest(context)?;
             return Ok(Exit::TimedOut);
         }

@@ -18,6 +18,7 @@ use crate::lookup::find;
 use crate::output::say;
 use crate::report::Report;
 use crate::scope::Basis;
+use crate::trust::TrustList;
 
 /// What a command of the record came to.
 #[derive(Debug)]
@@ -126,6 +127,16 @@ impl Context {
         let Some(store) = self.store_if_any()? else { return Ok(None) };
         let ids = store.ids()?;
         Ok(Some((store, ids)))
+    }
+
+    /// Tells whether this user vouches for the store, so that what it says about processes may be
+    /// acted on unasked: the machine store and trusted ones.
+    ///
+    /// # Errors
+    /// When the environment names no home, or the list of trusted stores can't be read.
+    pub(crate) fn sweeps(&self, store: &Store) -> Result<bool, Report> {
+        let is_machine = store.root() == self.environment.machine_store()?;
+        Ok(is_machine || TrustList::read(&self.environment.trust_list()?)?.trusts(store.root()))
     }
 
     /// Refuses a store that may not be written, before anything is tried.

@@ -1,5 +1,7 @@
 //! End-to-end tests of the program: real processes in a hermetic home.
 
+#![cfg(test)]
+
 mod maintenance;
 mod reading;
 mod reference;

@@ -1,6 +1,8 @@
 //! Reading verbs, and their shapes.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use crate::scene::Scene;
 
@@ -168,4 +170,70 @@ fn both_names_run_the_same_verbs() {
     check("flint", &["orbh", "list", "--json"]);
     let other = scene.env.call_of("flint", &["list"]).run();
     insta::assert_snapshot!(other.normal());
+}
+
+/// Every file of the store with its bytes.
+fn bytes(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(bytes(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn checklist_2_a_mutation_is_one_line_and_a_read_is_none() {
+    let scene = Scene::new();
+    let id = scene.peer("lines");
+    let lines = || std::fs::read_to_string(scene.store.log_path(id)).unwrap().lines().count();
+    for arguments in [
+        &["session", "register", "Lines", "One each"][..],
+        &["session", "set", "phase", "counting"],
+        &["session", "note", "a\nb"],
+        &["session", "artifact", "out"],
+        &["session", "return", "--await", "done"],
+    ] {
+        let before = lines();
+        scene.as_agent(id, arguments).run().success();
+        assert_eq!(lines(), before + 1, "{arguments:?}");
+        // The snapshot is what the log adds up to, each time.
+        scene.run(&["verify", &id.to_string()]).success();
+    }
+    // The feed is a cache, which the first list completes.
+    scene.run(&["list"]).success();
+    let before = bytes(scene.store.root());
+    let typed = id.to_string();
+    let reads = [
+        &["list"][..],
+        &["list", "--json", "--all"],
+        &["inspect", &typed, "--results"],
+        &["peek", &typed],
+        &["events", &typed],
+        &["result", &typed],
+        &["session", &typed, "get", "phase"],
+        &["wait", &typed],
+        &["verify"],
+        &["heal"],
+        &["rebuild-session-snapshots", "--dry-run"],
+        &["scope"],
+    ];
+    for arguments in reads {
+        scene.run(arguments).success();
+        assert!(bytes(scene.store.root()) == before, "{arguments:?} changed the store");
+    }
+    // No read folds the log: one line of it that is nobody's text may as well be damaged.
+    let log = scene.store.log_path(id);
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replace("counting", "conuting")).unwrap();
+    for arguments in reads.iter().filter(|read| !["events", "verify", "heal"].contains(&read[0])) {
+        if arguments[0] != "rebuild-session-snapshots" {
+            scene.run(arguments).success();
+        }
+    }
+    assert_eq!(scene.run(&["session", &typed, "get", "phase"]).stdout, "counting\n");
 }

@@ -1,9 +1,12 @@
 //! Waiting for turns of other sessions.
 
 use std::io::{BufRead, BufReader};
+use std::time::Duration;
 
 use creel_record::command::end::{AskedEnd, request_end};
 use creel_record::{EndReason, SessionId};
+use creel_sys::process::{ProcessIdentity, Signal};
+use creel_sys::tree::{ProcessTable, cmdline};
 
 use crate::scene::Scene;
 
@@ -107,4 +110,40 @@ fn what_a_parent_waited_for_is_owed_no_more() {
     let session = scene.store.read(parent).unwrap().snapshot.session;
     assert_eq!(session.dispatches, []);
     assert_eq!(session.pending.count, 0, "what was collected wakes nobody");
+}
+
+#[test]
+fn a_run_whose_holder_and_keeper_were_killed_is_seen_out() {
+    let scene = Scene::new();
+    let fifo = scene.env.work_dir().join("never");
+    let fifo = fifo.display().to_string();
+    scene.env.call_of("mkfifo", &[&fifo]).run().success();
+    let launched = scene.run(&["launch", "sh", &format!("cat {fifo}")]).success();
+    let id: SessionId = launched.stdout.trim().parse().unwrap();
+    let mut watch = scene.store.watch().unwrap();
+    let holder = loop {
+        let session = scene.store.read(id).unwrap().snapshot.session;
+        if let Some(holder) = session.live_run().and_then(|run| run.holder.clone()) {
+            break ProcessIdentity::of(holder.pid).unwrap().unwrap();
+        }
+        assert!(!watch.wait(Duration::from_secs(60)).unwrap().is_empty(), "it never ran");
+    };
+    let table = ProcessTable::read().unwrap();
+    let keeper = table
+        .descendants_of(holder.pid)
+        .into_iter()
+        .find(|pid| cmdline(*pid).get(1).is_some_and(|word| word == "keep"))
+        .expect("the holder has a keeper");
+    let keeper = ProcessIdentity::of(keeper).unwrap().unwrap();
+    let waiting = scene.env.call(&["wait", &id.to_string(), "--timeout", "100"]).spawn();
+    // Stopped first, so that it doesn't see its holder go.
+    keeper.signal(Signal::STOP).unwrap();
+    holder.signal(Signal::KILL).unwrap();
+    holder.wait_gone(Duration::from_secs(60)).unwrap();
+    keeper.signal(Signal::KILL).unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, format!("{id} abandoned run 1\n"), "{:?}", String::from_utf8(output.stderr));
+    let reason = scene.store.read(id).unwrap().snapshot.session.runs[0].end_reason;
+    assert_eq!(reason, Some(EndReason::Lost));
 }
