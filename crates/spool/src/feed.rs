@@ -31,8 +31,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 const MAX_ATTEMPTS: usize = 16;
 /// A header is far shorter.
 const MAX_HEADER_BYTES: usize = 512;
-/// A smaller feed is never compacted.
-const MIN_COMPACTED_BYTES: u64 = 1024 * 1024;
 
 /// Returns the path of the feed.
 pub(crate) fn path(store: &Store) -> PathBuf {
@@ -77,13 +75,13 @@ fn append(store: &Store, line: &[u8]) -> io::Result<Growth> {
         write_once(file.as_ref(), &line::header(&header), 0)?;
     }
     write_once(file.as_ref(), line, stat.len_bytes)?;
-    growth(file.as_ref(), stat.len_bytes)
+    growth(store, file.as_ref(), stat.len_bytes)
 }
 
 /// Tells whether more was added to the feed than it was made with, and so whether half of it may
 /// be dead. The test costs a read only once the feed is large.
-fn growth(file: &dyn FsFile, len_bytes: u64) -> io::Result<Growth> {
-    if len_bytes <= MIN_COMPACTED_BYTES {
+fn growth(store: &Store, file: &dyn FsFile, len_bytes: u64) -> io::Result<Growth> {
+    if len_bytes <= store.feed_room_bytes() {
         return Ok(Growth::Fit);
     }
     let base_bytes = peek(file)?.map_or(0, |(header, _)| header.base_bytes);

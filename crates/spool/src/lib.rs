@@ -54,6 +54,6 @@ pub use heal::{HealError, Healed, Mint};
 pub use lease::{Lease, LeaseError};
 pub use read::Published;
 pub use rebuild::{Rebuild, Rebuilt, SnapshotState};
-pub use store::{DEFAULT_LOCK_WAIT, Store};
+pub use store::{DEFAULT_FEED_ROOM_BYTES, DEFAULT_LOCK_WAIT, Store};
 pub use transact::{Change, Committed, Visibility};
 pub use verify::{Finding, Report};

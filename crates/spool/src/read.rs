@@ -139,14 +139,8 @@ impl Store {
         if let Some(run) = session.runs.iter().find(|run| run.number == number) {
             return Ok(run.clone());
         }
-        let old = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let old = old.filter(|_| number <= session.run_count);
-        let at = old.ok_or(ReadError::NoRun { id, number })?;
-        let mut runs = self.runs(id, session)?;
-        if at >= runs.len() {
-            return Err(ReadError::NoRun { id, number });
-        }
-        Ok(runs.swap_remove(at))
+        let older = self.older_runs(id, session)?;
+        older.into_iter().find(|run| run.number == number).ok_or(ReadError::NoRun { id, number })
     }
 
     /// Returns all runs, oldest first, from the run index and the snapshot.
@@ -154,14 +148,25 @@ impl Store {
     /// # Errors
     /// When the index does not hold those that the snapshot does not.
     pub fn runs(&self, id: SessionId, session: &Session) -> Result<Vec<Run>, ReadError> {
-        let count = session.run_count.saturating_sub(session.runs.len() as u64);
-        let mut runs = Vec::new();
-        if count > 0 {
-            runs = run_index::read(self, id, count)
-                .map_err(ReadError::io(&self.session_dir(id)))?
-                .ok_or(ReadError::StaleIndex { id })?;
-        }
+        let mut runs = self.older_runs(id, session)?;
         runs.extend_from_slice(&session.runs);
+        Ok(runs)
+    }
+
+    /// Reads the runs that a session does not hold itself.
+    fn older_runs(&self, id: SessionId, session: &Session) -> Result<Vec<Run>, ReadError> {
+        let Some(oldest) = session.runs.first().map(|run| run.number).filter(|n| *n > 1) else {
+            return Ok(Vec::new());
+        };
+        // A run whose start was lost with a damaged line is counted, but nowhere to be found.
+        let count = self.snapshot(id)?.run_index.run_count;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let mut runs = run_index::read(self, id, count)
+            .map_err(ReadError::io(&self.session_dir(id)))?
+            .ok_or(ReadError::StaleIndex { id })?;
+        runs.retain(|run| run.number < oldest);
         Ok(runs)
     }
 }

@@ -1,5 +1,6 @@
 //! A store: where its files are, and what may be done with them.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,9 @@ use crate::manifest;
 /// stopped process is ever reported.
 pub const DEFAULT_LOCK_WAIT: Duration = Duration::from_secs(30);
 
+/// Below this length a feed is never compacted: it is read in about a millisecond as it is.
+pub const DEFAULT_FEED_ROOM_BYTES: u64 = 1024 * 1024;
+
 /// A store of sessions below one orb root. Clones are the same store.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -31,6 +35,7 @@ struct Inner {
     boot_id: String,
     access: Access,
     lock_wait: Duration,
+    feed_room_bytes: u64,
 }
 
 impl Store {
@@ -46,7 +51,9 @@ impl Store {
         let indexes = root.join("indexes");
         let (root, boot_id) = (root.to_owned(), boot_id.to_owned());
         let lock_wait = DEFAULT_LOCK_WAIT;
-        let inner = Inner { root, spools, indexes, fs, boot_id, access, lock_wait };
+        let feed_room_bytes = DEFAULT_FEED_ROOM_BYTES;
+        let inner =
+            Inner { root, spools, indexes, fs, boot_id, access, lock_wait, feed_room_bytes };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -60,16 +67,24 @@ impl Store {
             other => return other,
         }
         let spools = root.join("spaces").join(SPACE_ID).join("spools");
+        let is_missing = |dir: &&Path| {
+            !dir.as_os_str().is_empty()
+                && fs.stat(dir).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let above: Vec<&Path> =
+            root.ancestors().take_while(is_missing).filter_map(Path::parent).collect();
         for dir in [&spools, &root.join("indexes")] {
             fs.create_dir_all(dir).map_err(OpenError::io("create", dir))?;
         }
-        manifest::create(fs.as_ref(), root)
-            .map_err(OpenError::io("create", &root.join(manifest::NAME)))?;
-        // Invariant: the store is durable before anything in it is acknowledged.
-        let above = spools.ancestors().skip(1).take(2).chain([root]).chain(root.parent());
-        for dir in above.filter(|dir| !dir.as_os_str().is_empty()) {
+        // Invariant: the directories are durable before the manifest, which makes them a store,
+        // and the store is before anything in it is acknowledged.
+        let within = spools.ancestors().skip(1).take(2).chain([root]);
+        for dir in within.chain(above).filter(|dir| !dir.as_os_str().is_empty()) {
             fs.sync_dir(dir).map_err(OpenError::io("sync", dir))?;
         }
+        manifest::create(fs.as_ref(), root)
+            .map_err(OpenError::io("create", &root.join(manifest::NAME)))?;
+        fs.sync_dir(root).map_err(OpenError::io("sync", root))?;
         Self::open(root, fs, boot_id)
     }
 
@@ -77,6 +92,12 @@ impl Store {
     #[must_use]
     pub fn with_lock_wait(self, lock_wait: Duration) -> Self {
         Self { inner: Arc::new(Inner { lock_wait, ..Inner::clone(&self.inner) }) }
+    }
+
+    /// Sets the length below which the feed is never compacted.
+    #[must_use]
+    pub fn with_feed_room(self, feed_room_bytes: u64) -> Self {
+        Self { inner: Arc::new(Inner { feed_room_bytes, ..Inner::clone(&self.inner) }) }
     }
 
     /// Returns the orb root.
@@ -133,6 +154,10 @@ impl Store {
 
     pub(crate) fn lock_wait(&self) -> Duration {
         self.inner.lock_wait
+    }
+
+    pub(crate) fn feed_room_bytes(&self) -> u64 {
+        self.inner.feed_room_bytes
     }
 
     pub(crate) fn may_write(&self, id: SessionId) -> Result<(), WriteError> {

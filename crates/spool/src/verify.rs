@@ -165,7 +165,7 @@ pub(crate) fn audit(
         Stored::Good(snapshot) => Some(snapshot.as_ref()),
         Stored::Missing | Stored::Bad(_) => None,
     };
-    let published_bytes = snapshot.map_or(u64::MAX, |snapshot| snapshot.log.len_bytes);
+    let published_bytes = snapshot.map_or(0, |snapshot| snapshot.log.len_bytes);
     let mut walk = Walk::new(file, id, Start::of_log(id), Bounds { end, published_bytes });
     let mut audit = Audit { is_folded_whole: true, ..Audit::default() };
     while let Some(step) = walk.next()? {

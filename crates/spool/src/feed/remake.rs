@@ -99,7 +99,7 @@ fn try_compact(store: &Store) -> io::Result<()> {
         return Ok(());
     }
     let stat = file.stat()?;
-    if !is_named(store, &stat) || growth(file.as_ref(), stat.len_bytes)? == Growth::Fit {
+    if !is_named(store, &stat) || growth(store, file.as_ref(), stat.len_bytes)? == Growth::Fit {
         return Ok(());
     }
     let content = Content::read(file.as_ref())?;

@@ -11,7 +11,7 @@ use crate::convert::to_row;
 use crate::error::ReadError;
 use crate::feed::content::Content;
 use crate::feed::line::{self, Line};
-use crate::feed::{self, MIN_COMPACTED_BYTES, remake};
+use crate::feed::{self, remake};
 use crate::store::Store;
 
 /// How often the feed is made anew for one list; each time another process spoiled it.
@@ -124,7 +124,7 @@ fn current(store: &Store) -> Option<Content> {
             && content.header.as_ref().is_some_and(|header| header.is_good(store.boot_id()))
         {
             let len = content.bytes.len();
-            if len as u64 > MIN_COMPACTED_BYTES && content.live_bytes() < len / 2 {
+            if len as u64 > store.feed_room_bytes() && content.live_bytes() < len / 2 {
                 compact(store);
             }
             return Some(content);

@@ -60,7 +60,7 @@ pub(super) fn rewrite(
     // Nobody knows the file yet. The lock is there for those who open it once it has the name.
     file.try_lock(LockMode::Exclusive).map_err(io("lock the new log"))?;
     let mut writer = Writer::new(id, file);
-    let published_bytes = old.snapshot.map_or(u64::MAX, |snapshot| snapshot.log.len_bytes);
+    let published_bytes = old.snapshot.map_or(0, |snapshot| snapshot.log.len_bytes);
     let bounds = Bounds { end: old.log.stat.len_bytes, published_bytes };
     let mut walk = Walk::new(old.log.file.as_ref(), id, Start::of_log(id), bounds);
     let mut last_fault = None;
