@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::descent;
 use crate::exit::Exit;
 use crate::report::{Report, chain};
-use crate::scope::{PROJECT_STORE, absolute};
+use crate::scope::{PROJECT_STORE, Scope, absolute};
 use crate::terminal;
 use crate::trust::{TrustList, TrustedStore};
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print the trusted stores
+    /// Print the stores that are used unasked, and one found here that is not trusted
     List {
         /// Print JSON Lines
         #[arg(long)]
@@ -68,18 +68,22 @@ fn list(json: bool, context: &mut Context) -> Result<Exit, Report> {
     };
     let first = view(&machine, "machine", machine.is_dir());
     let rest = trusted.stores().iter().map(|s| view(&s.path, "trusted", s.is_there()));
-    for store in std::iter::once(first).chain(rest) {
+    let passed_over = Scope::find(context.selection(), &context.environment)?.untrusted;
+    let last = passed_over.as_ref().map(|dir| view(dir, "untrusted", true));
+    let stores: Vec<StoreView> = std::iter::once(first).chain(rest).chain(last).collect();
+    for store in stores {
         if json {
             context.output.json(&store)?;
             continue;
         }
         let state = match (store.is_there, store.basis.as_str()) {
+            (_, "untrusted") => "  (found here: not used)",
             (true, _) => "",
             (false, "machine") => "  (not created yet)",
             (false, _) => "  (gone or replaced: not used)",
         };
         let root = terminal::line(&store.root, usize::MAX);
-        context.output.line(&format!("{:<8} {root}{state}", store.basis))?;
+        context.output.line(&format!("{:<9} {root}{state}", store.basis))?;
     }
     Ok(Exit::Done)
 }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use creel_record::caps::Caps;
@@ -33,8 +34,13 @@ pub(crate) struct Scene {
 impl Scene {
     /// Makes a home with an empty machine store.
     pub(crate) fn new() -> Self {
+        Self::with_store(|env| env.store_root())
+    }
+
+    /// Makes a home with an empty store at some place in it.
+    pub(crate) fn with_store(root: impl FnOnce(&TestEnv) -> PathBuf) -> Self {
         let env = TestEnv::new(env!("CARGO_BIN_EXE_creel"));
-        let store = open(&env.store_root());
+        let store = open(&root(&env));
         Self { env, store, ticks: Cell::new(0), sessions: Cell::new(0) }
     }
 
@@ -157,7 +163,7 @@ impl Scene {
 }
 
 /// Opens a store, made first where it is missing.
-pub(crate) fn open(root: &std::path::Path) -> Store {
+pub(crate) fn open(root: &Path) -> Store {
     let boot_id = creel_sys::boot::boot_id().unwrap();
     Store::create(root, Arc::new(OsFs), &boot_id).unwrap()
 }

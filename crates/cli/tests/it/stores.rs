@@ -94,3 +94,35 @@ fn a_store_can_be_made_and_trusted_at_once() {
     let scope = env.run(&["scope"]);
     assert!(scope.stdout.contains("a trusted .orb"), "{scope:?}");
 }
+
+#[test]
+fn a_hostile_store_in_a_cloned_project_starts_nothing() {
+    let scene = Scene::with_store(|env| env.work_dir().join("cloned/.orb"));
+    // It says that a run shall start, and what it shall run.
+    let id = scene.unstarted("hostile", None);
+    let typed = id.to_string();
+    let log = || std::fs::read(scene.store.log_path(id)).unwrap();
+    let before = log();
+    let dir = scene.env.work_dir().join("cloned");
+    for arguments in [
+        &["list", "--all"][..],
+        &["inspect", &typed],
+        &["wait", &typed, "--timeout", "0"],
+        &["reconcile"],
+        &["reconcile", "--all"],
+        &["resume", &typed, "go"],
+        &["close", &typed],
+        &["verify"],
+        &["heal"],
+    ] {
+        let output = scene.env.call(arguments).cwd(&dir).run();
+        assert!(!output.stdout.contains(&typed), "{arguments:?}: {output:?}");
+        assert_eq!(log(), before, "{arguments:?}: {output:?}");
+    }
+    insta::assert_snapshot!(scene.env.call(&["store", "list"]).cwd(&dir).run().normal());
+    // Even to wait in it by name starts nothing: nobody vouches for it.
+    let root = scene.store.root().display().to_string();
+    let wait = scene.run(&["--orb-root", &root, "wait", &typed, "--timeout", "1"]);
+    assert_eq!(wait.code, 7, "{wait:?}");
+    assert_eq!(log(), before);
+}
