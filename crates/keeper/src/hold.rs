@@ -29,6 +29,7 @@ use crate::hold::agent::Agent;
 use crate::hold::attendant::Attendant;
 use crate::hold::sweep::Sweeps;
 use crate::inherited;
+use crate::say::say;
 use crate::word::{Word, chain};
 
 /// Failed polls in a row before the holder gives up: each would be a fault of the kernel.
@@ -37,7 +38,7 @@ const MAX_FAILED_POLLS: u32 = 16;
 /// Runs `creel hold`. Does nothing but complain unless a launcher started it.
 pub fn hold() -> ExitCode {
     let Ok(word) = inherited::take(inherited::WORD) else {
-        eprintln!("creel hold is started by creel launch, request and resume only");
+        say!("creel hold is started by creel launch, request and resume only");
         return ExitCode::from(2);
     };
     let mut word = File::from(word);
@@ -49,16 +50,16 @@ pub fn hold() -> ExitCode {
             };
             // A launcher that died meanwhile changes nothing for the agent.
             if let Err(error) = spawned.write(&mut word) {
-                eprintln!("creel hold: the launcher is gone: {error}");
+                say!("creel hold: the launcher is gone: {error}");
             }
             drop(word);
             holder.run()
         }
         Err(error) => {
             let reason = chain(&error);
-            eprintln!("creel hold: {reason}");
+            say!("creel hold: {reason}");
             if let Err(error) = (Word::Failed { reason }).write(&mut word) {
-                eprintln!("creel hold: the launcher is gone: {error}");
+                say!("creel hold: the launcher is gone: {error}");
             }
             ExitCode::FAILURE
         }
@@ -87,7 +88,7 @@ impl Holder {
                 Ok(()) => failed_polls = 0,
                 Err(error) => {
                     failed_polls += 1;
-                    eprintln!("creel hold: {error}");
+                    say!("creel hold: {error}");
                 }
             }
             let before = self.state.clone();
@@ -130,7 +131,7 @@ impl Holder {
 
     fn take_signals(&mut self) {
         let taken = self.signals.drain().unwrap_or_else(|error| {
-            eprintln!("creel hold: {error}");
+            say!("creel hold: {error}");
             Vec::new()
         });
         if taken.iter().any(|signal| *signal != Signal::CHILD) {
@@ -138,7 +139,7 @@ impl Holder {
             self.end_tree(Signal::TERM, self.grace);
         }
         let reaped = reap_all().unwrap_or_else(|error| {
-            eprintln!("creel hold: {error}");
+            say!("creel hold: {error}");
             Vec::new()
         });
         for child in reaped {

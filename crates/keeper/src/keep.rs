@@ -42,6 +42,7 @@ use crate::keep::return_dir::ReturnDir;
 use crate::keep::server::Server;
 use crate::lines::{Filled, Lines};
 use crate::order::Order;
+use crate::say::say;
 use crate::word::chain;
 
 /// Runs `creel keep`. Does nothing but complain unless a holder started it.
@@ -49,11 +50,11 @@ pub fn keep() -> ExitCode {
     match setup::start() {
         Ok(Some(keeper)) => keeper.run(),
         Ok(None) => {
-            eprintln!("creel keep is started by creel hold only");
+            say!("creel keep is started by creel hold only");
             ExitCode::from(2)
         }
         Err(error) => {
-            eprintln!("creel keep: can't start: {error}");
+            say!("creel keep: can't start: {error}");
             ExitCode::FAILURE
         }
     }
@@ -104,7 +105,7 @@ impl Keeper {
             }
             if let Err(error) = self.wait() {
                 // The holder starts another one.
-                eprintln!("creel keep: can't wait: {error}");
+                say!("creel keep: can't wait: {error}");
                 return ExitCode::FAILURE;
             }
             self.hear_holder();
@@ -131,7 +132,7 @@ impl Keeper {
         let filled = self.lines.fill(control, |line| newest = Some(serde_json::from_slice(line)));
         match newest {
             Some(Ok(state)) => self.state = state,
-            Some(Err(error)) => eprintln!("creel keep: the holder can't be understood: {error}"),
+            Some(Err(error)) => say!("creel keep: the holder can't be understood: {error}"),
             None => {}
         }
         if filled == Filled::Closed {
@@ -145,13 +146,13 @@ impl Keeper {
         if self.state.tree == Tree::Dead {
             return;
         }
-        eprintln!("creel keep: the holder died; ending what it held");
+        say!("creel keep: the holder died; ending what it held");
         self.state.tree = Tree::Ending { survivors: Vec::new() };
         let grace = Duration::from_millis(self.order.plan.watch.end_grace_ms);
         let ended =
             orphans::end(self.order.session_id(), Some(&self.state), grace, self.bell.clone());
         if let Err(error) = ended {
-            eprintln!("creel keep: can't end what the holder held: {error}");
+            say!("creel keep: can't end what the holder held: {error}");
             self.leave = Some(ExitCode::FAILURE);
         }
     }
@@ -222,7 +223,7 @@ impl Keeper {
             Ok(seen) if seen.end_requested.is_some() => self.end_for(seen.end_requested),
             Ok(seen) if seen.is_returned => self.returned(),
             Ok(_) => {}
-            Err(error) => eprintln!("creel keep: can't look at the record: {}", chain(&error)),
+            Err(error) => say!("creel keep: can't look at the record: {}", chain(&error)),
         }
     }
 
@@ -251,14 +252,14 @@ impl Keeper {
         let Some(control) = &mut self.control else { return };
         // A holder that is gone is noticed when it is heard.
         if let Err(error) = control.write_all(&ask.encode()) {
-            eprintln!("creel keep: the holder doesn't listen: {error}");
+            say!("creel keep: the holder doesn't listen: {error}");
         }
     }
 
     fn record(&self, job: Job) {
         // The recorder lives as long as the process.
         if self.recorder.send(job).is_err() {
-            eprintln!("creel keep: the recorder is gone");
+            say!("creel keep: the recorder is gone");
         }
     }
 
@@ -278,9 +279,7 @@ impl Keeper {
         }
         if self.unproven_until.is_some_and(Deadline::is_past) {
             let survivors = survivors_text(&self.survivors);
-            eprintln!(
-                "creel keep: left the run unrecorded, since these may belong to it: {survivors}"
-            );
+            say!("creel keep: left the run unrecorded, since these may belong to it: {survivors}");
             self.leave = Some(ExitCode::FAILURE);
         }
     }

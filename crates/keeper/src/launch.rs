@@ -23,6 +23,7 @@ use thiserror::Error;
 use crate::inherited::{self, duplicate};
 use crate::mint::draft;
 use crate::order::{Grouping, Order, log_path};
+use crate::say::say;
 use crate::takeover::end_unspawned;
 use crate::word::{Word, chain};
 
@@ -143,13 +144,15 @@ pub fn launch_with(
         Ok(Some(Word::Spawned { agent, holder })) => {
             let note = format!("run {run_number}, holder {}", holder.pid);
             if let Err(error) = lease.note(&note) {
-                eprintln!("can't note who holds the lease: {error}");
+                say!("can't note who holds the lease: {error}");
             }
             // The holder has its own descriptor of the same lock.
             drop(lease);
             return Ok(Launched { run_number, agent, holder });
         }
         Ok(Some(Word::Failed { reason })) => {
+            // It has the lease as long as it lives.
+            holding.see_out();
             return Err(failed(store, &ids, run_number, reason));
         }
         Ok(None) => "its holder ended or hung before it said how the start went".to_owned(),
@@ -255,11 +258,18 @@ impl Holding {
         Word::read(&self.word, Deadline::after(WORD_WITHIN))
     }
 
+    /// Waits for a holder that said its last word.
+    fn see_out(&self) {
+        if !matches!(self.child.wait(Duration::from_secs(5)), Ok(Some(_))) {
+            self.end();
+        }
+    }
+
     /// Ends a holder that said nothing in time.
     fn end(&self) {
         let ended = self.child.signal(Signal::KILL);
         if let Err(error) = ended.and_then(|_| self.child.wait(Duration::from_secs(5))) {
-            eprintln!("can't end the holder: {error}");
+            say!("can't end the holder: {error}");
         }
     }
 }

@@ -26,6 +26,7 @@ mod lines;
 mod mint;
 mod order;
 pub mod output;
+mod say;
 pub mod takeover;
 mod word;
 

@@ -127,6 +127,7 @@ pub(crate) mod tests {
                     verdict_by_exit: false,
                     native_id: Vec::new(),
                     provider_error: Vec::new(),
+                    provider_message: None,
                     return_dir: None,
                     end_grace_ms: 1000,
                     return_grace_ms: 1000,

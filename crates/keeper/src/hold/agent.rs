@@ -13,6 +13,7 @@ use creel_sys::spawn::{SessionChild, SessionCommand, spawn_session};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::inherited::duplicate;
+use crate::say::say;
 
 /// What the holder removes when the run is over.
 #[derive(Debug)]
@@ -26,12 +27,12 @@ impl Agent {
         if let Err(error) = std::fs::remove_file(&self.socket)
             && error.kind() != io::ErrorKind::NotFound
         {
-            eprintln!("creel hold: can't remove {}: {error}", self.socket.display());
+            say!("creel hold: can't remove {}: {error}", self.socket.display());
         }
         if let Some(group) = &self.cgroup
             && let Err(error) = group.remove()
         {
-            eprintln!("creel hold: can't remove {}: {error}", group.dir().display());
+            say!("creel hold: can't remove {}: {error}", group.dir().display());
         }
     }
 }
@@ -82,7 +83,7 @@ fn remove(cgroup: Option<Cgroup>) {
     if let Some(group) = cgroup
         && let Err(error) = group.remove()
     {
-        eprintln!("creel hold: can't remove {}: {error}", group.dir().display());
+        say!("creel hold: can't remove {}: {error}", group.dir().display());
     }
 }
 

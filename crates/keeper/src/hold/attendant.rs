@@ -16,6 +16,7 @@ use crate::control::{Ask, MAX_ASK_BYTES, State};
 use crate::hold::sweep::KeeperPid;
 use crate::inherited::{self, duplicate};
 use crate::lines::{Filled, Lines};
+use crate::say::say;
 
 /// A keeper that lived this long was well: the next one starts at once.
 const WELL_AFTER: Duration = Duration::from_secs(10);
@@ -85,7 +86,7 @@ impl Attendant {
                 self.tell(state);
             }
             Err(error) => {
-                eprintln!("creel hold: can't start a keeper: {error}");
+                say!("creel hold: can't start a keeper: {error}");
                 self.start_later();
             }
         }
@@ -139,7 +140,7 @@ impl Attendant {
             control.write_all(&line)
         });
         if let Err(error) = sent {
-            eprintln!("creel hold: the keeper doesn't listen: {error}");
+            say!("creel hold: the keeper doesn't listen: {error}");
             keeper.give_up();
         }
     }
@@ -176,7 +177,7 @@ impl Keeper {
         let Some(control) = &mut self.control else { return asks };
         let filled = self.lines.fill(control, |line| match Ask::decode(line) {
             Some(ask) => asks.push(ask),
-            None => eprintln!("creel hold: the keeper said something else than it may"),
+            None => say!("creel hold: the keeper said something else than it may"),
         });
         if filled == Filled::Closed {
             self.give_up();
@@ -188,7 +189,7 @@ impl Keeper {
     fn give_up(&mut self) {
         self.control = None;
         if let Err(error) = self.child.signal(Signal::KILL) {
-            eprintln!("creel hold: can't end the keeper: {error}");
+            say!("creel hold: can't end the keeper: {error}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use creel_sys::cgroup::{Cgroup, Unavailable};
 
 use crate::order::Grouping;
+use crate::say::say;
 
 /// What the names of runs' groups begin with.
 const NAME_PREFIX: &[u8] = b"creel-";
@@ -22,7 +23,7 @@ pub(super) fn make(run_id: &str, grouping: Grouping) -> Option<Cgroup> {
     match try_make(run_id) {
         Ok(group) => Some(group),
         Err(error) => {
-            eprintln!("creel hold: no cgroup of its own: {}", crate::word::chain(&error));
+            say!("creel hold: no cgroup of its own: {}", crate::word::chain(&error));
             None
         }
     }

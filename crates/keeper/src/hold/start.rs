@@ -21,6 +21,7 @@ use crate::hold::sweep::{KeeperPid, Sweeps};
 use crate::hold::{Holder, diagnosis, group};
 use crate::inherited;
 use crate::order::Order;
+use crate::say::say;
 
 /// Why the agent was not started.
 #[derive(Debug, Error)]
@@ -106,6 +107,6 @@ fn listen(run_id: &str) -> Result<(PathBuf, UnixListener), StartError> {
 
 fn remove_socket(path: &Path) {
     if let Err(error) = std::fs::remove_file(path) {
-        eprintln!("creel hold: can't remove {}: {error}", path.display());
+        say!("creel hold: can't remove {}: {error}", path.display());
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::say::say;
 use creel_api::keeper::MAX_SURVIVORS;
 use creel_sys::end_tree::{Ended, Pressure, end_tree};
 use creel_sys::process::Signal;
@@ -96,7 +97,7 @@ impl Sweeps {
         match self.try_start((signal, grace), kills_at) {
             Ok(attempt) => self.attempts.push(attempt),
             Err(error) => {
-                eprintln!("creel hold: can't start to end the agent: {error}");
+                say!("creel hold: can't start to end the agent: {error}");
                 self.retry_later();
             }
         }
@@ -148,9 +149,9 @@ impl Sweeps {
                 Ok(Ok(ended)) => {
                     survivors = Some(ended.survivors.into_iter().take(MAX_SURVIVORS).collect());
                 }
-                Ok(Err(error)) => eprintln!("creel hold: can't end the agent: {error}"),
+                Ok(Err(error)) => say!("creel hold: can't end the agent: {error}"),
                 Err(TryRecvError::Disconnected) => {
-                    eprintln!("creel hold: an attempt to end the agent broke off");
+                    say!("creel hold: an attempt to end the agent broke off");
                 }
             }
         }

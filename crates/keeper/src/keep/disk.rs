@@ -16,6 +16,7 @@ use super::queue::{Item, Queue, Stream};
 use super::transcript::{MAX_RAW_BYTES, Transcript};
 use crate::order::{Order, output_dir};
 use crate::output::OutputLog;
+use crate::say::say;
 
 /// Pause after a failure before the disk is tried again; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -181,7 +182,7 @@ impl Disk {
                 }
                 Err(error) => {
                     self.output.failed();
-                    eprintln!("creel keep: output stopped at {end}: {error}");
+                    say!("creel keep: output stopped at {end}: {error}");
                     self.say_failed(&error);
                 }
             }
@@ -257,7 +258,7 @@ impl Disk {
             Err(error) => {
                 self.lost = lost;
                 self.transcript.failed();
-                eprintln!("creel keep: the transcript stopped: {error}");
+                say!("creel keep: the transcript stopped: {error}");
                 self.say_failed(&error);
                 false
             }

@@ -21,6 +21,7 @@ use super::Keeper;
 use super::recorder::{Job, Verdict};
 use crate::control::{Ask, Tree};
 use crate::hold::to_survivor;
+use crate::say::say;
 
 /// How long pipes of a dead tree may stay open: whoever still holds one is not of the run.
 const PIPES_WITHIN: Duration = Duration::from_secs(2);
@@ -51,7 +52,7 @@ impl Keeper {
                 self.pump = None;
             }
             Phase::Recording if is_late => {
-                eprintln!("creel keep: output and transcript are not synced in time");
+                say!("creel keep: output and transcript are not synced in time");
                 self.disk_done();
             }
             _ => {}
@@ -94,7 +95,7 @@ impl Keeper {
     }
 
     pub(super) fn ended(&mut self, reason: Option<EndReason>) {
-        eprintln!(
+        say!(
             "creel keep: run {} ended: {}",
             self.order.run_number,
             reason.map_or("not recorded", EndReason::as_str)
@@ -136,12 +137,12 @@ impl Keeper {
     /// Removes what the holder would have removed.
     fn clean_up(&self) {
         if let Err(error) = super::setup::remove_socket(self.order.run_id()) {
-            eprintln!("creel keep: can't remove the run's socket: {error}");
+            say!("creel keep: can't remove the run's socket: {error}");
         }
         if let Some(dir) = &self.state.cgroup {
             let group = creel_sys::cgroup::Cgroup::at(dir.into());
             if let Err(error) = group.remove() {
-                eprintln!("creel keep: can't remove {dir}: {error}");
+                say!("creel keep: can't remove {dir}: {error}");
             }
         }
     }

@@ -18,6 +18,7 @@ use creel_sys::spawn::{InheritedFd, SessionCommand, spawn_session};
 use crate::inherited::{self, duplicate};
 use crate::launch::{LaunchError, LaunchOptions, launch_with};
 use crate::order::{Grouping, Order};
+use crate::say::say;
 use crate::takeover::settle_stranded;
 use crate::word::chain;
 
@@ -62,14 +63,14 @@ impl Follow {
                 Ok(Owed::Run { plan }) => *plan,
                 Ok(Owed::Nothing | Owed::Unknown) => break,
                 Err(error) => {
-                    eprintln!("creel keep: can't tell what is owed: {error}");
+                    say!("creel keep: can't tell what is owed: {error}");
                     break;
                 }
             };
             let lease = match duplicate(&self.lease) {
                 Ok(lease) => Lease::from_fd(lease),
                 Err(error) => {
-                    eprintln!("creel keep: can't hand the lease on: {error}");
+                    say!("creel keep: can't hand the lease on: {error}");
                     break;
                 }
             };
@@ -78,10 +79,10 @@ impl Follow {
                 Ok(_) => return,
                 // Recorded; something else may be owed now.
                 Err(error @ LaunchError::SpawnFailed { .. }) => {
-                    eprintln!("creel keep: {}", chain(&error));
+                    say!("creel keep: {}", chain(&error));
                 }
                 Err(error) => {
-                    eprintln!("creel keep: {}", chain(&error));
+                    say!("creel keep: {}", chain(&error));
                     break;
                 }
             }
@@ -89,7 +90,7 @@ impl Follow {
         let mut exempt = vec![];
         exempt.extend(holder_pid);
         if let Err(error) = settle_stranded(store, self.session_id, self.run_id, &exempt) {
-            eprintln!("creel keep: {}", chain(&error));
+            say!("creel keep: {}", chain(&error));
         }
     }
 

@@ -14,6 +14,7 @@ use creel_sys::session::SessionQuery;
 
 use super::bell::{Bell, Note};
 use crate::control::State;
+use crate::say::say;
 
 /// How long what is killed may take to go.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
@@ -57,7 +58,7 @@ pub(super) fn end(
                     wait_for_one(&identities, pause);
                 }
                 Err(error) => {
-                    eprintln!("creel keep: can't end the agent: {error}");
+                    say!("creel keep: can't end the agent: {error}");
                     thread::park_timeout(pause);
                 }
             }

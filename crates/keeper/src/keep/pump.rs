@@ -15,6 +15,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::bell::{Bell, Note};
 use super::queue::{Pushed, Queue, Stream};
 use super::scan::{Found, Scanner};
+use crate::say::say;
 
 /// The most that is read at once: what a pipe holds.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -65,7 +66,7 @@ impl Pump {
         let (stop, hold) = io::pipe()?;
         thread::Builder::new().name("pump".to_owned()).spawn(move || {
             if let Err(error) = self.run(&stop) {
-                eprintln!("creel keep: can't read the agent's output: {error}");
+                say!("creel keep: can't read the agent's output: {error}");
             }
             for found in self.scanner.finish() {
                 self.report(found);

@@ -23,6 +23,7 @@ use super::bell::{Bell, Note};
 use super::follow::Follow;
 use crate::mint::draft;
 use crate::order::Order;
+use crate::say::say;
 
 /// Pause before an event that could not be written is tried again; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -193,7 +194,7 @@ impl Recorder {
                     Some(Content::Result { disposition, text, is_cut: false })
                 }
                 Err(error) => {
-                    eprintln!("creel keep: can't read the result: {error}");
+                    say!("creel keep: can't read the result: {error}");
                     None
                 }
             }
@@ -232,11 +233,11 @@ impl Recorder {
                     return Some(committed);
                 }
                 Err(TransactError::Refused(refusal)) => {
-                    eprintln!("creel keep: refused by the record: {refusal}");
+                    say!("creel keep: refused by the record: {refusal}");
                     return None;
                 }
                 Err(TransactError::Write(error @ WriteError::NotFound { .. })) => {
-                    eprintln!("creel keep: nothing left to record in: {error}");
+                    say!("creel keep: nothing left to record in: {error}");
                     return None;
                 }
                 Err(TransactError::Write(error)) => error,
@@ -258,7 +259,7 @@ impl Recorder {
             match opened {
                 Ok(Ok(store)) => self.store = Some(store),
                 Ok(Err(error @ OpenError::Missing { .. })) => {
-                    eprintln!("creel keep: nothing left to record in: {error}");
+                    say!("creel keep: nothing left to record in: {error}");
                     return None;
                 }
                 Ok(Err(error)) => self.failed(&error),
@@ -274,7 +275,7 @@ impl Recorder {
     fn failed(&mut self, error: &dyn std::error::Error) {
         let text = crate::word::chain(error);
         if !self.is_failing {
-            eprintln!("creel keep: can't record yet: {text}");
+            say!("creel keep: can't record yet: {text}");
         }
         self.is_failing = true;
         self.bell.ring(Note::Record(Some(text)));

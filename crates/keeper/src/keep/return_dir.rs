@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::say::say;
 use creel_record::Disposition;
 use creel_record::limits::MAX_PAYLOAD_BYTES;
 use creel_sys::watch::DirWatch;
@@ -23,7 +24,7 @@ impl ReturnDir {
     /// Starts to watch. Without a watch, returns are found when the agent has ended.
     pub(super) fn new(path: PathBuf) -> Self {
         let watch = DirWatch::new(&path)
-            .inspect_err(|error| eprintln!("creel keep: {}", crate::word::chain(error)))
+            .inspect_err(|error| say!("creel keep: {}", crate::word::chain(error)))
             .ok();
         Self { path, watch }
     }
@@ -37,7 +38,7 @@ impl ReturnDir {
         if let Some(watch) = &self.watch
             && let Err(error) = watch.drain()
         {
-            eprintln!("creel keep: {}", crate::word::chain(&error));
+            say!("creel keep: {}", crate::word::chain(&error));
             self.watch = None;
         }
         [(Disposition::Finish, "finish"), (Disposition::Await, "await")].into_iter().find_map(
@@ -47,7 +48,7 @@ impl ReturnDir {
                     Ok(payload) => Some((disposition, payload)),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                     Err(error) => {
-                        eprintln!("creel keep: can't take {}: {error}", path.display());
+                        say!("creel keep: can't take {}: {error}", path.display());
                         None
                     }
                 }

@@ -26,6 +26,7 @@ pub(super) enum Found {
 pub(super) struct Scanner {
     native_id: Vec<JsonRule>,
     provider_error: Vec<ProviderRule>,
+    provider_message: Option<String>,
     stdout: Line,
     stderr: Line,
     last_native: Option<String>,
@@ -44,6 +45,7 @@ impl Scanner {
         Self {
             native_id: watch.native_id.clone(),
             provider_error: watch.provider_error.clone(),
+            provider_message: watch.provider_message.clone(),
             stdout: Line::default(),
             stderr: Line::default(),
             last_native: None,
@@ -106,8 +108,19 @@ impl Scanner {
                 && (rule.when.is_empty()
                     || json.as_ref().is_some_and(|json| holds(&rule.when, json)))
         });
-        found.extend(error.map(|rule| Found::ProviderError(format!("{}: {text}", rule.kind))));
+        found.extend(error.map(|rule| {
+            let message = json.as_ref().and_then(|json| self.message(json));
+            let text = message.unwrap_or_else(|| text.to_owned());
+            Found::ProviderError(format!("{}: {text}", rule.kind))
+        }));
         found
+    }
+
+    /// Returns what a line about a failure says of it, as one line.
+    fn message(&self, json: &Value) -> Option<String> {
+        let text = last_member(self.provider_message.as_deref()?, json)?;
+        let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+        Some(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
     }
 
     /// Tells whether a line names every member that one of the rules asks for; most lines don't,
@@ -156,6 +169,19 @@ impl Line {
     }
 }
 
+/// Finds the last member of that name whose value is a text, at whatever depth; the parser bounds
+/// that.
+fn last_member<'a>(name: &str, json: &'a Value) -> Option<&'a str> {
+    match json {
+        Value::Array(items) => items.iter().rev().find_map(|item| last_member(name, item)),
+        Value::Object(members) => members.iter().rev().find_map(|(key, value)| match value {
+            Value::String(text) => (key == name).then_some(text.as_str()),
+            deeper => last_member(name, deeper),
+        }),
+        _ => None,
+    }
+}
+
 fn holds(when: &[(String, String)], json: &Value) -> bool {
     when.iter().all(|(pointer, expected)| match json.pointer(pointer) {
         Some(Value::String(text)) => text == expected,
@@ -186,6 +212,7 @@ mod tests {
             },
             ProviderRule { kind: "auth".to_owned(), when: vec![], text: "log in".to_owned() },
         ];
+        watch.provider_message = Some("why".to_owned());
         let mut scanner = Scanner::new(&watch);
         let mut found: Vec<_> =
             chunks.iter().flat_map(|chunk| scanner.read(stream, chunk.as_bytes())).collect();
@@ -214,6 +241,16 @@ mod tests {
         check(Stream::Stderr, &["{\"ok\":false}\n"], &[]);
         let auth = Found::ProviderError("auth: please log in now".to_owned());
         check(Stream::Stderr, &["please log in now\n"], &[auth]);
+    }
+
+    #[test]
+    fn the_message_of_a_provider_error_is_its_last_member_of_that_name() {
+        let api = |text: &str| [Found::ProviderError(format!("api: {text}"))];
+        check(Stream::Stdout, &["{\"ok\":false,\"why\":\"a\\n b\\u001b[1m\"}\n"], &api("a b [1m"));
+        let nested =
+            "{\"ok\":false,\"all\":[{\"why\":\"x\"},{\"in\":{\"why\":\"y\"}}],\"rest\":{}}\n";
+        check(Stream::Stdout, &[nested], &api("y"));
+        check(Stream::Stdout, &["{\"ok\":false,\"why\":7}\n"], &api("{\"ok\":false,\"why\":7}"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use creel_api::keeper::{Hello, MAX_LINE_BYTES, Reply, Request, decode_line, enco
 use creel_sys::socket::Peer;
 
 use crate::lines::{Filled, Lines};
+use crate::say::say;
 
 /// Connections served together; each waiter of the run is one.
 const MAX_PEERS: usize = 256;
@@ -62,7 +63,7 @@ impl Server {
             match self.welcome(stream) {
                 Ok(Some(connection)) => self.connections.push(connection),
                 Ok(None) => {}
-                Err(error) => eprintln!("creel keep: a connection failed: {error}"),
+                Err(error) => say!("creel keep: a connection failed: {error}"),
             }
         }
         asked
