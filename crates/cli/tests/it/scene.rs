@@ -34,7 +34,7 @@ pub(crate) struct Scene {
 impl Scene {
     /// Makes a home with an empty machine store.
     pub(crate) fn new() -> Self {
-        Self::with_store(|env| env.store_root())
+        Self::with_store(TestEnv::store_root)
     }
 
     /// Makes a home with an empty store at some place in it.
