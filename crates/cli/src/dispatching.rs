@@ -168,6 +168,8 @@ fn left_behind(
                 result: None,
             }));
         }
+        // It is just being created.
+        Err(ReadError::NoSnapshot { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let runs = store.runs(child.id, &child)?;
@@ -192,7 +194,7 @@ pub(crate) fn living_children(store: &Store, parent: &Session) -> Result<Vec<Ses
                     living.push(child);
                 }
             }
-            Err(ReadError::NotFound { .. }) => {}
+            Err(ReadError::NotFound { .. } | ReadError::NoSnapshot { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -62,8 +62,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let store = context.store_for_new()?;
     let asker = Asker { context, store: &store, starter: &starter };
     if let Some(typed) = &args.session {
-        let (turn, claim) = follow_up(args, &asker, find(&store, typed)?)?;
-        return finish(args, context, (&store, &starter), (turn, claim));
+        let begun = follow_up(args, &asker, find(&store, typed)?)?;
+        let waited = begun.wait(args)?;
+        return finish(context, &store, waited);
     }
     if let Some((id, words)) = questioned(&asker, &args.start.words)? {
         let text = prompt(words, args.start.file.as_ref(), Cause::Request)?;
@@ -72,8 +73,32 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         context.output.line(&request_id.to_string())?;
         return Ok(Exit::Done);
     }
-    let (turn, claim) = begin(args, &asker)?;
-    finish(args, context, (&store, &starter), (turn, claim))
+    let waited = begin(args, &asker)?.wait(args)?;
+    finish(context, &store, waited)
+}
+
+/// A turn that was begun.
+struct Begun<'a> {
+    turn: Turn,
+    claim: Option<Claim>,
+    collector: Collector<'a>,
+}
+
+/// A turn that is not waited for any more.
+struct Waited {
+    turn: Turn,
+    claim: Option<Claim>,
+    collected: Collected,
+}
+
+impl Begun<'_> {
+    fn wait(self, args: &Args) -> Result<Waited, Report> {
+        let Self { turn, claim, collector } = self;
+        let mut progress = Progress { is_quiet: args.quiet, last: String::new() };
+        let within = seconds(args.timeout);
+        let collected = collector.collect(within, |session| progress.show(session))?;
+        Ok(Waited { turn, claim, collected })
+    }
 }
 
 /// Finds the session that a first word names in the target's place. A word that could as well
@@ -97,7 +122,7 @@ fn questioned<'a>(
 }
 
 /// Makes a session for the prompt, the caller's child when there is a caller, and starts it.
-fn begin(args: &Args, asker: &Asker<'_>) -> Result<(Turn, Option<Claim>), Report> {
+fn begin<'a>(args: &Args, asker: &'a Asker<'a>) -> Result<Begun<'a>, Report> {
     let Asker { context, store, starter } = *asker;
     let continues = args.start.continued(store)?;
     let mut order = args.start.order(Cause::Request, &starter.catalog, continues)?;
@@ -115,6 +140,8 @@ fn begin(args: &Args, asker: &Asker<'_>) -> Result<(Turn, Option<Claim>), Report
         Some(parent) => Some(Lineage { parent, run_id: context.speaking_run(parent.id)? }),
         None => None,
     };
+    // From before anything runs, so that no change is missed and Ctrl-C always says what runs on.
+    let collector = Collector::new(asker, turn)?;
     let started = asker.create(&order, &ids, lineage).and_then(|session| {
         // The id comes first, so that nothing is lost with this process.
         say(&format!("Session: {}", session.id));
@@ -126,15 +153,11 @@ fn begin(args: &Args, asker: &Asker<'_>) -> Result<(Turn, Option<Claim>), Report
     if let (Err(_), Some(claim)) = (&started, &claim) {
         give_back(asker, claim)?;
     }
-    started.map(|()| (turn, claim))
+    started.map(|()| Begun { turn, claim, collector })
 }
 
 /// Gives the prompt to a session that is there.
-fn follow_up(
-    args: &Args,
-    asker: &Asker<'_>,
-    id: SessionId,
-) -> Result<(Turn, Option<Claim>), Report> {
+fn follow_up<'a>(args: &Args, asker: &'a Asker<'a>, id: SessionId) -> Result<Begun<'a>, Report> {
     let Asker { context, store, .. } = *asker;
     let text = prompt(&args.start.words, args.start.file.as_ref(), Cause::Request)?;
     let turn = Turn { session: id, anchor: context.run_id() };
@@ -143,6 +166,7 @@ fn follow_up(
         let target = store.read(id)?.snapshot.session.target();
         claim.take(context, store, &target)?;
     }
+    let collector = Collector::new(asker, turn)?;
     say(&format!("Session: {id}"));
     let wish = FollowUp {
         run_id: turn.anchor,
@@ -160,7 +184,7 @@ fn follow_up(
     if let Some(claim) = &claim {
         claim.materialize(context, store)?;
     }
-    Ok((turn, claim))
+    Ok(Begun { turn, claim, collector })
 }
 
 /// Gives a slot back whose run was refused.
@@ -179,17 +203,9 @@ fn caller(asker: &Asker<'_>) -> Result<Option<Session>, Report> {
     Ok(Some(asker.store.read(id)?.snapshot.session))
 }
 
-/// Waits for the turn and prints what came of it.
-fn finish(
-    args: &Args,
-    context: &mut Context,
-    (store, starter): (&Store, &Starter),
-    (turn, claim): (Turn, Option<Claim>),
-) -> Result<Exit, Report> {
-    let asker = Asker { context, store, starter };
-    let mut progress = Progress { is_quiet: args.quiet, last: String::new() };
-    let collector = Collector::new(&asker, turn)?;
-    let collected = collector.collect(seconds(args.timeout), |session| progress.show(session))?;
+/// Prints what came of the turn, and settles the caller's account.
+fn finish(context: &mut Context, store: &Store, waited: Waited) -> Result<Exit, Report> {
+    let Waited { turn, claim, collected } = waited;
     let id = turn.session;
     let settlement = match collected {
         Collected::Settled(settlement) => settlement,

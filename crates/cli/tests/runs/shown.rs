@@ -27,7 +27,7 @@ fn without_quiet_the_result_is_still_alone_on_standard_output() {
     let script = "creel session set phase one; creel session return done";
     let output = world.run(&["request", "sh", script]).success();
     assert_eq!(output.stdout, "done");
-    assert!(output.stderr.contains("working: run 1"), "{output:?}");
+    assert!(output.stderr.contains("finished: run 1, one"), "{output:?}");
 }
 
 #[test]

@@ -128,12 +128,15 @@ fn a_result_whose_collector_was_killed_wakes_its_parent() {
     let gate = world.gate("gate");
     let child = format!("{}; creel session return --finish found", gate.wait());
     std::fs::write(world.env.work_dir().join("child"), child).expect("a file");
-    let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
-                  creel session return --finish woken; exit; fi; \
-                  creel request -q sh --file child > /dev/null 2>&1 & \
-                  read line < go; kill -9 $!; creel session return --await waiting";
     let go = world.gate("go");
-    let id = world.launch(script);
+    let script = format!(
+        "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
+         creel session return --finish woken; exit; fi; \
+         creel request -q sh --file child > /dev/null 2>&1 & \
+         {}; kill -9 $!; creel session return --await waiting",
+        go.wait()
+    );
+    let id = world.launch(&script);
     let child = child_of(&world, id);
     world.until(child, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
     go.open();
@@ -155,15 +158,18 @@ fn a_result_whose_collector_was_killed_wakes_its_parent() {
 fn a_result_that_came_before_its_collector_was_killed_wakes_the_parent_at_once() {
     let world = World::new();
     // The request is stopped while its child works, and dies with the run that it belongs to.
-    let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
-                  creel session return --finish woken; exit; fi; \
-                  creel request -q sh --file child > /dev/null 2>&1 & \
-                  read line < go; kill -STOP $!; read line < go; creel session return --await x";
     let gate = world.gate("gate");
     let go = world.gate("go");
+    let script = format!(
+        "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
+         creel session return --finish woken; exit; fi; \
+         creel request -q sh --file child > /dev/null 2>&1 & \
+         {go}; kill -STOP $!; {go}; creel session return --await x",
+        go = go.wait()
+    );
     let child = format!("{}; creel session return --finish found", gate.wait());
     std::fs::write(world.env.work_dir().join("child"), child).expect("a file");
-    let id = world.launch(script);
+    let id = world.launch(&script);
     let child = child_of(&world, id);
     world.until(child, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
     go.open();

@@ -144,9 +144,9 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// The words that wait here.
+    /// The words that wait here. An opener that is just leaving gives an empty read.
     pub(crate) fn wait(&self) -> String {
-        format!("read line < {}", self.path.display())
+        format!("until read line < {}; do :; done", self.path.display())
     }
 
     /// Lets one waiting agent go on; waits until there is one.
