@@ -98,6 +98,10 @@ pub struct Watch {
     pub native_id: Vec<JsonRule>,
     /// Lines that mean the provider failed the run.
     pub provider_error: Vec<ProviderRule>,
+    /// Name of the JSON member that says what failed, wherever it is in such a line; the last one
+    /// counts. Without one the whole line says it.
+    #[serde(default)]
+    pub provider_message: Option<String>,
     /// A directory the keeper collects returns from, for harnesses that can reach nothing else.
     pub return_dir: Option<PathBuf>,
     /// Milliseconds between asking a tree to end and killing it.

@@ -364,6 +364,7 @@ impl Target {
             verdict_by_exit: self.profile.verdict_by_exit,
             native_id: harness.native_id_rules.clone(),
             provider_error: harness.provider_errors.clone(),
+            provider_message: harness.provider_message.clone(),
             return_dir,
             end_grace_ms: harness.end_grace_ms,
             return_grace_ms: harness.return_grace_ms,
