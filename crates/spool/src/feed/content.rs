@@ -60,7 +60,8 @@ impl Content {
         Ok(Self::parse(bytes))
     }
 
-    fn parse(bytes: Vec<u8>) -> Self {
+    /// Parses whole lines.
+    pub(crate) fn parse(bytes: Vec<u8>) -> Self {
         let mut content = Self {
             bytes: Vec::new(),
             header: None,

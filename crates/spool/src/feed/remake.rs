@@ -73,16 +73,16 @@ fn finish(store: &Store, mut rows: Vec<u8>) -> io::Result<()> {
     let content = Content::read(file.as_ref())?;
     let begun = content.header.as_ref().filter(|h| content.is_whole && h.is_of(store.boot_id()));
     match begun {
-        None => return Err(io::ErrorKind::Interrupted.into()),
-        Some(header) if header.is_complete => return Ok(()),
+        None => Err(io::ErrorKind::Interrupted.into()),
+        Some(header) if header.is_complete => Ok(()),
         Some(header) => {
             rows.extend_from_slice(&content.bytes[content.header_len..]);
+            let rows = Content::parse(rows).newest_lines();
             let mut bytes = line::header(&header.next(&rows));
-            bytes.append(&mut rows);
-            replace(store.fs(), &path, &bytes)?;
+            bytes.extend_from_slice(&rows);
+            replace(store.fs(), &path, &bytes)
         }
     }
-    Ok(())
 }
 
 /// Replaces a feed that has grown by one with the newest line of each session, if nobody is

@@ -242,3 +242,35 @@ fn a_lost_creation_without_a_snapshot_is_refused_and_nothing_is_touched() {
     expected[10] ^= 1 << 3;
     assert_eq!(read_exact_at(file.as_ref(), 0, expected.len()).unwrap(), expected);
 }
+
+#[test]
+fn damage_in_several_places_is_found_and_healed_place_by_place() {
+    let scene = Scene::new();
+    let id = session_id(DAMAGED);
+    let line_starts: Vec<usize> =
+        (0..scene.log.len()).filter(|at| scene.line_of(*at).1 == *at).collect();
+    let ranges = [
+        vec![line_starts[0] + 40..line_starts[0] + 41, line_starts[2] + 40..line_starts[2] + 41],
+        vec![line_starts[1] + 9..line_starts[3] + 30],
+        vec![line_starts[1] + 9..line_starts[1] + 30, scene.log.len() - 20..scene.log.len()],
+    ];
+    let expected: [(usize, &[u64]); 3] = [(2, &[1, 3]), (1, &[2, 3, 4]), (2, &[2, 4])];
+    for (ranges, (fault_count, lost)) in ranges.into_iter().zip(expected) {
+        let (disk, store) = scene.flipped(0, 0);
+        let file = disk.open(&store.log_path(id), OpenHow::ReadWrite).unwrap();
+        write_all_at(file.as_ref(), &scene.log[..1], 0).unwrap();
+        for range in ranges {
+            write_all_at(file.as_ref(), &vec![0; range.len()], range.start as u64).unwrap();
+        }
+        assert_eq!(store.verify(id).unwrap().faults.len(), fault_count);
+        let healed = heal(&store, id, &mut Minter::new(2)).unwrap();
+        assert_eq!(healed.lost, lost);
+        assert!(store.verify(id).unwrap().is_clean());
+        for event in stored(&store, DAMAGED) {
+            let index = usize::try_from(event.sequence).unwrap() - 1;
+            if !lost.contains(&event.sequence) && index < scene.events.len() {
+                assert_eq!(event.id, scene.events[index].id);
+            }
+        }
+    }
+}
