@@ -15,26 +15,16 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::report::Report;
 
-/// Under which name the program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// `flint`: its verbs stand below `orbh`.
-    Flint,
-    /// `flint` when started by a link of that name, else `creel`.
-    ByName,
-}
-
 /// Runs one call of the program to its exit code.
 ///
 /// The entry points of a holder and a keeper are found before anything is parsed: they are started
 /// by us, often, and want nothing that the verbs need.
 #[must_use]
-pub fn main(program: Program) -> ExitCode {
+pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<OsString> = arguments.collect();
-    let is_flint =
-        program == Program::Flint || Path::new(&name).file_stem() == Some("flint".as_ref());
+    let is_flint = Path::new(&name).file_stem() == Some("flint".as_ref());
     if let Some(entry) = entry(&arguments) {
         return entry();
     }
@@ -81,7 +71,12 @@ fn verb_arguments(is_flint: bool, arguments: Vec<OsString>) -> Result<Vec<String
     }
 }
 
-fn run(arguments: Vec<String>) -> Result<Exit, Report> {
+fn run(mut arguments: Vec<String>) -> Result<Exit, Report> {
+    // `help VERB` reads as `VERB --help`, without a page of its own below every verb.
+    if arguments.first().is_some_and(|first| first == "help") {
+        arguments.remove(0);
+        arguments.push("--help".to_owned());
+    }
     let command = CommandLine::command();
     let verb = verb_of(&command, &arguments);
     let with_name = std::iter::once("creel".to_owned()).chain(arguments);
@@ -113,7 +108,13 @@ fn not_a_call(error: &clap::Error, verb: &str) -> Result<Exit, Report> {
         return Ok(Exit::Done);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Err(Report::new(Code::Usage, "a verb is missing").next(format!("{verb} --help")));
+        if verb != "creel" {
+            return Err(
+                Report::new(Code::Usage, "a verb is missing").next(format!("{verb} --help"))
+            );
+        }
+        say(error.render().to_string().trim_end());
+        return Ok(Exit::Usage);
     }
     let text = error.render().to_string();
     let lines = text
@@ -207,5 +208,10 @@ mod tests {
             ],
         );
         check("session", ["a verb is missing", "creel session --help"]);
+    }
+
+    #[test]
+    fn a_call_of_nothing_is_answered_with_the_help() {
+        assert_eq!(run(Vec::new()).ok(), Some(crate::exit::Exit::Usage));
     }
 }

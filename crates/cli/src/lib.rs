@@ -41,4 +41,4 @@ mod trust;
 mod view;
 mod waiting;
 
-pub use invocation::{Program, main};
+pub use invocation::main;

@@ -5,5 +5,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    creel_cli::main(creel_cli::Program::ByName)
+    creel_cli::main()
 }

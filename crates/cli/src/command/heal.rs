@@ -40,8 +40,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         context.may_write(&store)?;
     }
     let mut exit = Exit::Done;
+    let mut is_quiet = !args.json && ids.len() > 1;
     for id in &ids {
-        match one(&store, *id, args.dry_run, context) {
+        let looked_at = one(&store, *id, args.dry_run, context);
+        is_quiet &= looked_at.as_ref().is_ok_and(|view| view.problems.is_empty());
+        match looked_at {
             Ok(view) if args.json => context.output.json(&view)?,
             // One of many is only worth a line when there is something to say about it.
             Ok(view) if ids.len() > 1 && view.problems.is_empty() => {}
@@ -52,6 +55,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
                 exit = Exit::Failed;
             }
         }
+    }
+    if is_quiet {
+        say(&format!("All {} sessions are sound; nothing to heal.", ids.len()));
     }
     Ok(exit)
 }

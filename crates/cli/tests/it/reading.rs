@@ -168,6 +168,7 @@ fn both_names_run_the_same_verbs() {
     };
     check("creel", &["orbh", "list", "--json"]);
     check("flint", &["orbh", "list", "--json"]);
+    check(env!("CARGO_BIN_EXE_flint"), &["orbh", "list", "--json"]);
     let other = scene.env.call_of("flint", &["list"]).run();
     insta::assert_snapshot!(other.normal());
 }
