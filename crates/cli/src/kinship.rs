@@ -8,6 +8,7 @@ use creel_sys::tree::{Environ, ExeIdentity, ProcessTable, cmdline, environ_value
 
 use crate::codes::Code;
 use crate::context::Context;
+use crate::descent::calling_session;
 use crate::report::{Report, chain};
 use crate::settings::Settings;
 
@@ -17,8 +18,8 @@ const MAX_CHAIN: usize = 1024;
 /// Returns the session inside whose run this process was started; none for a person.
 ///
 /// The nearest holder above the process counts, since its environment was set by us; an agent can
-/// change its own. Where no holder can be seen (a sandbox with processes of its own), the
-/// environment is believed.
+/// change its own. Where no holder can be seen (a sandbox with processes of its own), environments
+/// are believed.
 ///
 /// # Errors
 /// When the environment names no valid session, or the process table can't be read.
@@ -29,7 +30,7 @@ pub(crate) fn caller(context: &Context) -> Result<Option<SessionId>, Report> {
     })?;
     match above {
         Some(session) => Ok(Some(session)),
-        None => context.environment.caller(),
+        None => calling_session(&context.environment),
     }
 }
 

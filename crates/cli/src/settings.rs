@@ -1,7 +1,7 @@
 //! The user's own settings: `config.toml` in the configuration directory. Never from a project.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -18,6 +18,8 @@ const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
 pub(crate) struct Settings {
     /// What agents may do.
     pub(crate) agents: Agents,
+    /// Where credentials are when the environment hasn't got them.
+    pub(crate) credentials: Credentials,
 }
 
 /// What agents may do.
@@ -27,6 +29,16 @@ pub(crate) struct Agents {
     /// Lets an agent end and answer sessions that it did not dispatch. Off by default: an agent
     /// can't approve itself.
     pub(crate) may_act_on_others: bool,
+}
+
+/// Where credentials are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Credentials {
+    /// A file of `NAME=VALUE` lines, by its absolute path, that nobody else may read. What a
+    /// harness names as its credentials is taken from it when a run is started from an environment
+    /// without them.
+    pub(crate) environment_file: Option<PathBuf>,
 }
 
 impl Settings {

@@ -11,6 +11,7 @@ pub(crate) mod choice;
 pub(crate) mod composition;
 pub(crate) mod creation;
 mod digest;
+mod environment_file;
 pub(crate) mod follow_up;
 pub(crate) mod owed;
 mod program;
@@ -34,6 +35,7 @@ use crate::codes::Code;
 use crate::context::Context;
 use crate::output::say;
 use crate::report::{Report, chain};
+use crate::settings::Settings;
 use crate::starting::choice::Chosen;
 use crate::starting::composition::{
     Composed, CompositionError, Machine, Role, Surroundings, Wanted, compose,
@@ -85,7 +87,7 @@ impl Starter {
         Ok(Self {
             catalog,
             path: std::env::var_os("PATH").unwrap_or_default(),
-            variables: creation::variables(),
+            variables: variables(context)?,
             credentials: Credentials::Required,
             shim_dir,
             creel_exe,
@@ -180,6 +182,20 @@ pub(crate) fn launch(
         }
     }
     Ok(())
+}
+
+/// Returns the variables of this process, and those of the user's file that it lacks.
+fn variables(context: &Context) -> Result<Vec<(String, String)>, Report> {
+    let mut variables = creation::variables();
+    let settings = Settings::load(&context.environment.config_dir()?)?;
+    if let Some(path) = settings.credentials.environment_file {
+        for (name, value) in environment_file::read(&path)? {
+            if variables.iter().all(|(have, _)| *have != name) {
+                variables.push((name, value));
+            }
+        }
+    }
+    Ok(variables)
 }
 
 /// Returns whose rights an agent of ours gets: it runs as the user of this process.

@@ -3,7 +3,7 @@
 use creel_record::command::question::defer;
 use creel_record::dispatch::Settlement;
 use creel_record::words::Outcome;
-use creel_record::{Cause, Session, SessionId};
+use creel_record::{Cause, Session, SessionId, WorkState};
 use creel_spool::Store;
 
 use crate::codes::Code;
@@ -274,7 +274,12 @@ impl Progress {
         }
         let phase = session.interface.get("phase").map_or(String::new(), |p| format!(", {p}"));
         let title = session.title.as_ref().map_or(String::new(), |t| format!(", {t}"));
-        let line = format!("{}: run {}{phase}{title}", session.work_state(), session.run_count);
+        let state = session.work_state();
+        let next = match state {
+            WorkState::NeedsInput => format!("; answer it: creel respond {} TEXT", session.id),
+            _ => String::new(),
+        };
+        let line = format!("{state}: run {}{phase}{title}{next}", session.run_count);
         if line != self.last {
             say(&line);
             self.last = line;

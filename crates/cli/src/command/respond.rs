@@ -1,9 +1,10 @@
 //! `creel respond`.
 
 use creel_record::command::question::answer;
-use creel_record::{RequestId, Session};
+use creel_record::{RequestId, Session, WorkState};
 
 use crate::codes::Code;
+use crate::collecting::holder_lives;
 use crate::context::Context;
 use crate::ending::permitted;
 use crate::exit::Exit;
@@ -63,14 +64,29 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         starter.credentials = Credentials::Optional;
     }
     let asker = Asker { context, store: &store, starter: &starter };
-    let settled = asker.settle(id, (Doubt::Refuse, Patience::WhileLeaving))?;
-    if let Settled::Started { number, .. } = settled {
-        say(&format!("Woken: run {number}"));
+    let patience = match recorded.live_run() {
+        Some(_) if !holder_lives(&recorded) => Patience::AfterDeath,
+        _ => Patience::WhileLeaving,
+    };
+    let settled = asker.settle(id, (Doubt::Refuse, patience))?;
+    match settled {
+        Settled::Started { number, .. } => say(&format!("Woken: run {number}")),
+        Settled::Held => {}
+        Settled::Nothing => tell_what_became(&store.read(id)?.snapshot.session),
     }
     Ok(Exit::Done)
 }
 
 /// A run that works takes the answer itself, or its keeper decides at its end.
 fn is_taken_in_place(session: &Session) -> bool {
-    session.live_run().is_some_and(|run| !run.is_returned())
+    session.live_run().is_some_and(|run| !run.is_returned()) && holder_lives(session)
+}
+
+/// The answer is stored, and nobody will be woken with it.
+fn tell_what_became(session: &Session) {
+    let state = session.work_state();
+    if matches!(state, WorkState::Finished | WorkState::Abandoned) {
+        let id = session.id;
+        say(&format!("creel: session {id} is {state}\nNext: creel resume {id} PROMPT"));
+    }
 }

@@ -7,11 +7,11 @@ use crate::exit::Exit;
 use crate::report::Report;
 
 mod artifact;
-mod ask;
+pub(crate) mod ask;
 mod get;
 mod note;
 mod register;
-mod returning;
+pub(crate) mod returning;
 mod set;
 
 /// Say or keep something as a session

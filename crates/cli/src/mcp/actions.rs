@@ -1,8 +1,5 @@
 //! What the tools do: what the verbs of their names do, with an answer instead of a print.
 
-use std::time::Duration;
-
-use creel_keeper::client::Client;
 pub(super) use creel_record::Disposition;
 use creel_record::command::returning::{Return, return_turn};
 use creel_record::command::{keep, question};
@@ -10,6 +7,8 @@ use creel_record::{RequestId, SessionId};
 use creel_spool::Store;
 
 use crate::codes::Code;
+use crate::command::session::ask::look;
+use crate::command::session::returning::notify;
 use crate::context::{Context, seconds};
 use crate::environment::Environment;
 use crate::report::Report;
@@ -18,9 +17,6 @@ use crate::waiting::Waiter;
 
 /// Seconds a question waits without a word about it, as on the command line.
 const ASK_SECONDS: u64 = 3600;
-
-/// How long the keeper is waited for when it is told of a return; it finds out anyhow.
-const NOTICE_DEADLINE: Duration = Duration::from_millis(500);
 
 /// The session that the tools act on.
 #[derive(Debug)]
@@ -56,11 +52,8 @@ impl Actions {
         let recorded =
             context.record(&self.store, self.id, |session| return_turn(session, &request))?;
         let live = recorded.session.live_run().map(|run| run.id);
-        if let Some(run) = request.run_id.or(live)
-            && let Ok(mut keeper) = Client::connect(self.id, run, NOTICE_DEADLINE)
-        {
-            // The record holds the return; a keeper that doesn't hear of it reads it there.
-            let _ = keeper.returned(NOTICE_DEADLINE);
+        if let Some(run) = request.run_id.or(live) {
+            notify(self.id, run);
         }
         let word = if recorded.already.is_some() { "Already returned" } else { "Returned" };
         Ok(format!("{word} ({disposition}). Stop now: nothing after it is part of the result."))
@@ -104,7 +97,7 @@ impl Actions {
             question::ask(session, run, request, text).map(Into::into)
         })?;
         let within = seconds(Some(timeout.unwrap_or(ASK_SECONDS)));
-        waiter.until(within, &[self.id], || self.answer(request))?.ok_or_else(|| {
+        waiter.until(within, &[self.id], || look(&self.store, self.id, request))?.ok_or_else(|| {
             let message = format!("question {request} has no answer yet; it stays open");
             Report::new(Code::StillPending, message)
                 .next("return with `await`; the answer then starts the next run")
@@ -121,17 +114,5 @@ impl Actions {
     /// Makes a question's id.
     pub(super) fn request_id(&self) -> RequestId {
         self.context().request_id()
-    }
-
-    fn answer(&self, request: RequestId) -> Result<Option<String>, Report> {
-        let session = self.store.read(self.id)?.snapshot.session;
-        let Some(question) = session.questions.iter().find(|q| q.id == request) else {
-            let message = format!("question {request} was taken back before it was answered");
-            return Err(Report::new(Code::QuestionGone, message).next("ask again"));
-        };
-        match question.answer {
-            Some(answer) => Ok(Some(self.store.text(self.id, answer)?)),
-            None => Ok(None),
-        }
     }
 }

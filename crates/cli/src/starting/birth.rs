@@ -36,7 +36,8 @@ impl Asker<'_> {
         }
         let named = order.named_target.as_deref();
         let chosen = choose(&self.starter.catalog, named, &self.starter.path)?;
-        let created = created(order, ids, (self.context, &chosen), lineage);
+        let found = (self.context, &chosen, self.starter.variables.as_slice());
+        let created = created(order, ids, found, lineage);
         create::check(&created)?;
         let draft = self.context.draft(created.into())?;
         match self.store.create_session(ids.session, draft) {

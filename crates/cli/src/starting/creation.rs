@@ -83,17 +83,19 @@ pub(crate) fn launch_key(key: &str, order: &Order) -> LaunchKey {
     LaunchKey { key: key.to_owned(), arguments_hash }
 }
 
-/// Returns the first event of a session. Checked by the record before it is appended.
+/// Returns the first event of a session; `variables` holds the credentials, of which only the names
+/// are in it. Checked by the record before it is appended.
 pub(crate) fn created(
     order: &Order,
     ids: &NewIds,
-    (context, chosen): (&Context, &Chosen),
+    (context, chosen, variables): (&Context, &Chosen, &[(String, String)]),
     lineage: Option<Lineage<'_>>,
 ) -> SessionCreated {
-    let environment = chosen.target.environment_from(variables());
+    let environment = chosen.target.environment_from(self::variables());
+    let credentials = chosen.target.environment_from(variables.iter().cloned()).credentials;
     let terms = Terms {
         keeps_output: order.keeps_output,
-        credential_names: environment.credentials.into_iter().map(|(name, _)| name).collect(),
+        credential_names: credentials.into_iter().map(|(name, _)| name).collect(),
     };
     SessionCreated {
         kind: "session".to_owned(),

@@ -200,8 +200,13 @@ fn an_agent_ends_and_answers_only_what_is_its_own() {
     world.until(id, |session| session.result_count == 1);
     assert_eq!(ends(&world.at_rest(other)), ["killed"]);
 
+    let gate = world.gate("gate");
+    let wait = gate.wait();
+    let id =
+        world.launch(&format!("{wait}; creel kill {other} 2> mistake; creel session return done"));
     world.configure("config.toml", "[agents]\nmay = true\n");
-    let id = world.launch(&format!("creel kill {other} 2> mistake; creel session return done"));
+    gate.open();
     world.until(id, |session| session.result_count == 1);
     assert!(world.file("mistake").contains("config.toml:2:1"), "{}", world.file("mistake"));
+    world.refused(&["launch", "sh", "true"], 5, "settings-invalid");
 }

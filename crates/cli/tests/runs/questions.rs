@@ -58,3 +58,20 @@ fn a_deferred_question_is_answered_by_a_wake_after_an_await() {
     assert!(world.out(&["result", &id.to_string()]).contains("Answer: neither"));
     world.refused(&answer, 4, "no-question");
 }
+
+#[test]
+fn a_long_text_of_a_wake_arrives_on_standard_input_alone() {
+    let world = World::new();
+    let script = "if [ -e asked ]; then cat > input; \
+                  creel session return \"${ORBH_PROMPT-none}\"; exit; fi; \
+                  touch asked; creel request \"$ORBH_SESSION_ID\" 'which one?' > request; \
+                  creel session return --await 'asked'";
+    let id = world.launch(script);
+    world.until(id, |session| session.result_count == 1);
+    world.at_rest(id);
+    let answer = "x".repeat(100_000);
+    world.call(&["respond", &id.to_string(), "-"]).stdin(answer.clone()).run().success();
+    world.until(id, |session| session.result_count == 2);
+    assert_eq!(world.out(&["result", &id.to_string()]), "none");
+    assert!(world.file("input").contains(&answer));
+}

@@ -219,3 +219,35 @@ fn a_resume_of_a_session_that_never_started_tells_it_both_prompts() {
     world.until(id, |session| session.result_count == 1);
     assert_eq!(world.file("order"), "first\nsecond\n");
 }
+
+/// Loses holder and keeper of an agent that hangs, and returns its session.
+fn deserted(world: &World, script: &str) -> SessionId {
+    let id = world.launch(script);
+    world.until_phase(id, "ready");
+    let session = world.until(id, |s| s.live_run().is_some_and(|r| r.holder.is_some()));
+    kill_machinery(&session);
+    id
+}
+
+#[test]
+fn a_deliberate_end_needs_no_living_keeper() {
+    let world = World::new();
+    world.configure("catalog.toml", "[harness.sh]\nend-grace-ms = 100\n");
+    for (verb, reason) in [("kill", "killed"), ("close", "closed"), ("park", "parked")] {
+        let id = deserted(&world, HANGS);
+        world.run(&[verb, &id.to_string()]).success();
+        let session = world.at_rest(id);
+        assert_eq!((verb, ends(&session)), (verb, vec![reason]));
+    }
+}
+
+#[test]
+fn an_interrupt_goes_on_although_nobody_keeps_the_run() {
+    let world = World::new();
+    let script = "if [ -n \"$ORBH_PROMPT\" ]; then creel session return turned; exit; fi; \
+                  creel session set phase ready; exec sleep 600";
+    let id = deserted(&world, script);
+    world.out(&["interrupt", &id.to_string(), "turn left"]);
+    world.until(id, |session| session.result_count == 1);
+    assert_eq!(ends(&world.at_rest(id)), ["interrupted", "returned"]);
+}

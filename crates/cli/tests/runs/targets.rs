@@ -79,6 +79,20 @@ fn an_agent_gets_what_is_allowed_and_its_credentials_in_memory_only() {
     assert_eq!(world.session(id).run_count, 3);
     world.call(&resume).arg("--without-credentials").run().success();
     world.until(id, |session| session.result_count == 1);
+    world.at_rest(id);
+
+    // A file of the user's stands in where the environment has none.
+    let file = world.env.home().join("keys");
+    std::fs::write(&file, "TOOL_KEY=from-file\nTOOL_URL=ignored\n").expect("a file");
+    let settings = format!("[credentials]\nenvironment-file = \"{}\"\n", file.display());
+    world.configure("config.toml", &settings);
+    let refusal = world.refused(&resume, 5, "settings-invalid");
+    assert!(refusal.contains("others may not reach it"), "{refusal}");
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    world.out(&["resume", &id.to_string(), "creel session return \"$TOOL_KEY $TOOL_URL\""]);
+    world.until(id, |session| session.result_count == 2);
+    assert_eq!(world.out(&["result", &id.to_string()]), "from-file http://tool");
 }
 
 #[test]

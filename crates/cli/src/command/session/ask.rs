@@ -56,7 +56,15 @@ pub(crate) fn run(
     Ok(Exit::Done)
 }
 
-fn look(store: &Store, id: SessionId, request: RequestId) -> Result<Option<String>, Report> {
+/// Returns the answer of a question, when there is one.
+///
+/// # Errors
+/// When the question was taken back, or the session can't be read.
+pub(crate) fn look(
+    store: &Store,
+    id: SessionId,
+    request: RequestId,
+) -> Result<Option<String>, Report> {
     let session = store.read(id)?.snapshot.session;
     let Some(question) = session.questions.iter().find(|q| q.id == request) else {
         let message = format!("question {request} was taken back before it was answered");

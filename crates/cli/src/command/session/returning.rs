@@ -57,7 +57,7 @@ pub(crate) fn run(
 }
 
 /// Tells the run's keeper, so that it doesn't have to find out.
-fn notify(session: SessionId, run: RunId) {
+pub(crate) fn notify(session: SessionId, run: RunId) {
     if let Ok(mut keeper) = Client::connect(session, run, NOTICE_DEADLINE) {
         // The record holds the return; a keeper that doesn't hear of it reads it there.
         let _ = keeper.returned(NOTICE_DEADLINE);
