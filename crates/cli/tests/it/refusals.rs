@@ -75,7 +75,6 @@ fn command_lines_that_cannot_be_meant() {
     usage(&["result", &id.to_string(), "--run", "one"]);
     usage(&["list", "--path", "/nowhere"]);
     usage(&["no-such-verb"]);
-    usage(&[]);
     check(&scene, id, (2, "no-session"), || scene.run(&["session", "set", "a", "b"]));
     let unset = || scene.env.call(&["session", "get", "a"]).env("ORBH_SESSION_ID", "").run();
     check(&scene, id, (2, "no-session"), unset);
