@@ -17,7 +17,10 @@ fn check(agent: &Agent, equipment: &Equipment) {
     let output = scene.request(agent.name, "[[error 400 the model is out today]]");
     let id = scene.only_session();
     assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
-    assert!(output.stderr.contains("api-error"), "{output:?}");
+    // What the model's side said is told, not only that it failed.
+    for part in ["api-error", "api: ", "the model is out today"] {
+        assert!(output.stderr.contains(part), "{output:?}");
+    }
     let ending = scene.ending(&id);
     let expected = Ending {
         state: ("awaiting".to_owned(), "error".to_owned()),
