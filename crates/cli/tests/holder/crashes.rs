@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use creel_api::transcript::Content;
 use creel_keeper::takeover::{OldTree, TakeoverOptions, Unproven, takeover};
-use creel_keeper::{Grouping, TakeoverError};
+use creel_keeper::{Grouping, TakenOver, TakeoverError};
 use creel_record::command::start::{Start, start};
 use creel_record::{Cause, EndReason, Refusal, Source};
 use creel_spool::Change;
+use creel_sys::Deadline;
 use creel_sys::boot::{boot_id, machine_id};
 use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::tree::{ProcessTable, cmdline};
@@ -184,6 +185,18 @@ fn options(old_tree: OldTree) -> TakeoverOptions {
     TakeoverOptions { old_tree, unproven: Unproven::Refuse, exe: PathBuf::from(CREEL) }
 }
 
+/// Takes a session over that nobody keeps. Other tests fork in this process, and have the lease
+/// until they start their program.
+fn take(scene: &Scene, old_tree: OldTree) -> Result<TakenOver, TakeoverError> {
+    let deadline = Deadline::after(LONG);
+    loop {
+        match takeover(&scene.store, scene.id, &options(old_tree)) {
+            Err(TakeoverError::Live { .. }) if !deadline.is_past() => drop(scene.lease()),
+            taken => return taken,
+        }
+    }
+}
+
 fn kill_both(live: &Live<'_>) {
     live.client();
     let keeper = keeper_of(live).expect("a keeper");
@@ -201,12 +214,8 @@ fn check_both_killed(grouping: Grouping) {
     let (live, processes) = leaving(&scene);
     kill_both(&live);
     assert!(processes.iter().all(|process| process.is_alive().expect("/proc")));
-    let taken = takeover(
-        &scene.store,
-        scene.id,
-        &options(OldTree::End { grace: Duration::from_millis(100) }),
-    )
-    .expect("is taken over");
+    let grace = Duration::from_millis(100);
+    let taken = take(&scene, OldTree::End { grace }).expect("is taken over");
     check_dead(&processes);
     assert_eq!(taken.recorded.expect("is recorded").reason, EndReason::Lost);
     drop(taken.lease);
@@ -227,7 +236,7 @@ fn suspects_are_listed() {
     let scene = Scene::new();
     let (live, processes) = leaving(&scene);
     kill_both(&live);
-    let refused = takeover(&scene.store, scene.id, &options(OldTree::List));
+    let refused = take(&scene, OldTree::List);
     let Err(TakeoverError::Suspects { suspects, .. }) = refused else {
         unreachable!("is refused: {refused:?}")
     };
@@ -236,7 +245,7 @@ fn suspects_are_listed() {
     }
     assert!(scene.session().live_run().is_some(), "nothing is recorded");
     let grace = Duration::ZERO;
-    takeover(&scene.store, scene.id, &options(OldTree::End { grace })).expect("is taken over");
+    take(&scene, OldTree::End { grace }).expect("is taken over");
     check_dead(&processes);
 }
 
@@ -285,7 +294,7 @@ fn another_machine() {
     let scene = Scene::new();
     start_elsewhere(&scene, "elsewhere".to_owned(), boot_id().expect("a boot id"));
     let grace = Duration::ZERO;
-    let refused = takeover(&scene.store, scene.id, &options(OldTree::End { grace }));
+    let refused = take(&scene, OldTree::End { grace });
     let Err(TakeoverError::OtherMachine { machine_id, run_number, .. }) = refused else {
         unreachable!("is refused: {refused:?}")
     };
@@ -296,7 +305,7 @@ fn another_machine() {
 fn another_boot() {
     let scene = Scene::new();
     start_elsewhere(&scene, machine_id(), "an earlier one".to_owned());
-    let taken = takeover(&scene.store, scene.id, &options(OldTree::List)).expect("is taken over");
+    let taken = take(&scene, OldTree::List).expect("is taken over");
     let ended = taken.recorded.expect("is recorded");
     assert_eq!(ended.reason, EndReason::Lost);
     assert_eq!(ended.detail.as_deref(), Some("the machine was started anew since"));

@@ -29,8 +29,8 @@ use creel_sys::poll::wait_readable;
 
 use crate::home;
 
-/// Far longer than anything takes; only a hang is cut.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+/// Far longer than anything takes, also beside a build; only a hang is cut.
+pub(crate) const LONG: Duration = Duration::from_secs(300);
 
 /// The program under test.
 pub(crate) const CREEL: &str = env!("CARGO_BIN_EXE_creel");
