@@ -1,4 +1,6 @@
-//! Creel testkit.
+//! What tests of several crates share: the written disk model and hermetic homes.
+//!
+//! Only ever a dev-dependency. Start at [`disk`] for durability, at [`env`] for end-to-end tests.
 
 pub mod disk;
 pub mod env;

@@ -1,3 +1,5 @@
+//! Directories of the model disk: what is there now, and what a power loss may leave.
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 

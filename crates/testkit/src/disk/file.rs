@@ -1,3 +1,5 @@
+//! Open files of the model disk.
+
 use crate::disk::SECTOR_BYTES;
 
 /// A file: what processes see, what is on disk, and the way from one to the other.

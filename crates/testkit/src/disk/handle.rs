@@ -1,3 +1,5 @@
+//! Open file descriptions, and the locks they hold.
+
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

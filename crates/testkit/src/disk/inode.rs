@@ -1,3 +1,5 @@
+//! Files of the model disk: written bytes, durable bytes, and the writes between.
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;

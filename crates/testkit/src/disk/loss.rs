@@ -1,3 +1,5 @@
+//! What a power loss does to what was not synced.
+
 use std::collections::BTreeMap;
 
 use crate::disk::SplitMix;

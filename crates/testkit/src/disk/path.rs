@@ -1,3 +1,5 @@
+//! Paths of the model disk.
+
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path};

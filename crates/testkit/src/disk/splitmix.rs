@@ -1,3 +1,5 @@
+//! Seeded numbers, the same on every machine.
+
 /// The splitmix64 generator: small, seeded, the same everywhere and for ever.
 #[derive(Clone, Debug)]
 pub struct SplitMix {
