@@ -21,6 +21,9 @@ pub(crate) fn read_from(
     bytes: &mut Vec<u8>,
 ) -> io::Result<()> {
     const FIRST: usize = 16 * 1024;
+    // What is asked for is cleared first. A step that doubled without end would clear as much
+    // again as a large file has, and touch that memory.
+    const MOST: usize = 1024 * 1024;
     let start = bytes.len();
     let mut step = FIRST;
     loop {
@@ -28,7 +31,10 @@ pub(crate) fn read_from(
         if done > max_bytes {
             return Ok(());
         }
-        let want = step.min(max_bytes + 1 - done);
+        // Room that is there is filled before more is made: whoever knows the length reserves it.
+        let spare = bytes.capacity() - bytes.len();
+        let room = if spare == 0 { step } else { step.min(spare) };
+        let want = room.min(max_bytes + 1 - done);
         bytes.resize(start + done + want, 0);
         let read = file.read_at(&mut bytes[start + done..], offset + done as u64);
         let count = match &read {
@@ -38,7 +44,7 @@ pub(crate) fn read_from(
         bytes.truncate(start + done + count);
         match read {
             Ok(0) => return Ok(()),
-            Ok(_) => step = step.saturating_mul(2),
+            Ok(_) => step = step.saturating_mul(2).min(MOST),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -74,7 +74,7 @@ impl Minter {
             mode: Mode::Headless,
             authority: Authority::Record,
             prompt: "echo \"hello\"".to_owned(),
-            cwd: "/work/project".to_owned(),
+            cwd: "/srv/project".to_owned(),
             root_thread_id: ThreadId::ordered(self.now(), random),
             title: Some("A title".to_owned()),
             description: None,
