@@ -8,8 +8,10 @@ use creel_record::SessionId;
 use creel_sys::fs::FsFile;
 use memchr::memchr_iter;
 
-use crate::feed::line::{self, Header, Line};
-use crate::file::read_from;
+use crate::feed::line::{self, Header, Line, RowLine, Updated};
+
+/// A row and its mark in a store of sessions with a title and few keys.
+const USUAL_LINE_BYTES: usize = 1024;
 
 /// The newest line of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub(crate) struct RowRange {
     /// The row's JSON.
     pub(crate) json: Range<usize>,
     /// The time of its last event.
-    pub(crate) updated: Range<usize>,
+    pub(crate) updated: Updated,
     pub(crate) is_discarded: bool,
 }
 
@@ -51,10 +53,18 @@ impl Content {
     /// Reads a feed. An unfinished last line is left out: its writer is at work, or announced
     /// what it was about to write.
     pub(crate) fn read(file: &dyn FsFile) -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        let len = usize::try_from(file.stat()?.len_bytes).unwrap_or(0);
-        bytes.reserve_exact(len + 1);
-        read_from(file, 0, usize::MAX - 1, &mut bytes)?;
+        let len = usize::try_from(file.stat()?.len_bytes).map_err(io::Error::other)?;
+        let mut bytes = vec![0; len];
+        let mut done = 0;
+        while done < len {
+            match file.read_at(&mut bytes[done..], done as u64) {
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(done);
         let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
         bytes.truncate(end);
         Ok(Self::parse(bytes))
@@ -66,7 +76,7 @@ impl Content {
             bytes: Vec::new(),
             header: None,
             header_len: 0,
-            sessions: HashMap::new(),
+            sessions: HashMap::with_capacity(bytes.len() / USUAL_LINE_BYTES),
             is_whole: true,
         };
         let mut start = 0;
@@ -90,8 +100,7 @@ impl Content {
                 }
                 Some(Line::Row(row)) => {
                     let json = line::json_range(&row, &range);
-                    let updated = line::updated_range(&range);
-                    let is_discarded = row.is_discarded;
+                    let RowLine { updated, is_discarded, .. } = row;
                     let row_range = RowRange { line: range.clone(), json, updated, is_discarded };
                     let newest = Newest { row: Some(row_range), is_dirty: false };
                     content.sessions.insert(row.id, newest);

@@ -79,6 +79,8 @@ pub(crate) enum Line<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowLine<'a> {
     pub(crate) id: SessionId,
+    /// The time of its last event.
+    pub(crate) updated: Updated,
     pub(crate) is_discarded: bool,
     /// The row's JSON.
     pub(crate) json: &'a [u8],
@@ -135,14 +137,14 @@ pub(crate) fn decode(line: &[u8]) -> Option<Line<'_>> {
 fn decode_row(rest: &[u8]) -> Option<RowLine<'_>> {
     let (id_text, rest) = rest.split_at_checked(ID_BYTES)?;
     let rest = rest.strip_prefix(UPDATED)?;
-    let (_, rest) = rest.split_at_checked(TIME_BYTES)?;
+    let (updated, rest) = rest.split_at_checked(TIME_BYTES)?;
     let rest = rest.strip_prefix(b"\",\"discarded\":")?;
     let (is_discarded, rest) = match rest.strip_prefix(b"false") {
         Some(rest) => (false, rest),
         None => (true, rest.strip_prefix(b"true")?),
     };
     let json = rest.strip_prefix(b",\"row\":")?;
-    Some(RowLine { id: id(id_text)?, is_discarded, json })
+    Some(RowLine { id: id(id_text)?, updated: Updated::read(updated), is_discarded, json })
 }
 
 /// Returns where the JSON of a row stands, given where its line does, newline included.
@@ -151,10 +153,18 @@ pub(crate) fn json_range(row: &RowLine<'_>, line: &Range<usize>) -> Range<usize>
     end - row.json.len()..end
 }
 
-/// Returns where the time of a row stands, given where its line does.
-pub(crate) fn updated_range(line: &Range<usize>) -> Range<usize> {
-    let start = line.start + ROW.len() + ID_BYTES + UPDATED.len();
-    start..start + TIME_BYTES
+/// A printed time as one number, its digits in order, so that a hundred thousand rows are sorted
+/// without looking at their text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Updated(u64);
+
+impl Updated {
+    fn read(text: &[u8]) -> Self {
+        let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+        Self(digits.fold(0, |number: u64, digit| {
+            number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
+        }))
+    }
 }
 
 fn id(text: &[u8]) -> Option<SessionId> {

@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::convert::to_row;
 use crate::error::ReadError;
 use crate::feed::content::Content;
-use crate::feed::line::{self, Line};
+use crate::feed::line::{self, Line, RowLine, Updated};
 use crate::feed::{self, remake};
 use crate::store::Store;
 
@@ -37,7 +37,7 @@ pub struct Rows {
 #[derive(Clone, Debug)]
 struct Entry {
     id: SessionId,
-    updated: Range<usize>,
+    updated: Updated,
     json: Range<usize>,
     is_discarded: bool,
 }
@@ -173,16 +173,14 @@ impl Rows {
         self.bytes.extend_from_slice(&text);
         let range = start..self.bytes.len();
         if let Some(Line::Row(row)) = line::decode(&self.bytes[start..range.end - 1]) {
-            let (updated, json) = (line::updated_range(&range), line::json_range(&row, &range));
-            let is_discarded = row.is_discarded;
+            let json = line::json_range(&row, &range);
+            let RowLine { updated, is_discarded, .. } = row;
             self.entries.push(Entry { id, updated, json, is_discarded });
         }
     }
 
     fn sort(&mut self) {
-        let bytes = &self.bytes;
-        let updated = |entry: &Entry| &bytes[entry.updated.clone()];
         self.entries
-            .sort_unstable_by(|a, b| updated(b).cmp(updated(a)).then_with(|| a.id.cmp(&b.id)));
+            .sort_unstable_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
     }
 }
