@@ -1,11 +1,11 @@
 //! Waiting for the outcome of one turn of another session, as its collector.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use creel_record::dispatch::{Settlement, settlement};
 use creel_record::words::Outcome;
-use creel_record::{Owed, RunId, Session, SessionId, decide};
+use creel_record::{Owed, Run, RunId, Session, SessionId, decide};
 use creel_spool::FeedWatch;
 use creel_sys::Deadline;
 use creel_sys::poll::wait_readable;
@@ -16,7 +16,7 @@ use crate::codes::Code;
 use crate::report::{Report, chain};
 use crate::starting::birth::Settled;
 use crate::starting::owed::Asker;
-use crate::starting::right::{Doubt, Patience};
+use crate::starting::right::{self, Doubt, Patience};
 
 /// How long an announced change is waited for: the feed reports one whose writer died after a
 /// second.
@@ -82,62 +82,102 @@ impl<'a> Collector<'a> {
             if settlement.outcome != Outcome::Pending {
                 return Ok(Collected::Settled(settlement));
             }
-            if self.is_left_alone(&session)? {
-                continue;
-            }
-            let Some(woken) = self.wait(&session, deadline)? else {
-                return Ok(Collected::TimedOut);
+            // Opened before the look at the lease, so that a death in between is not missed.
+            let holder = last_holder(&session);
+            let woken = match self.go_on(&session)? {
+                GoneOn::Here => continue,
+                GoneOn::Elsewhere if holder.is_none() => self.wait_for_lease(deadline)?,
+                GoneOn::Elsewhere | GoneOn::NotNeeded => {
+                    self.wait(&session, holder.as_ref(), deadline)?
+                }
             };
-            if woken == Woken::Signal {
-                return Ok(Collected::Interrupted);
+            match woken {
+                Woken::Changed => {}
+                Woken::Signal => return Ok(Collected::Interrupted),
+                Woken::Late => return Ok(Collected::TimedOut),
             }
         }
     }
 
     /// Goes on with a session that nobody runs although it is owed a run: whoever was to start it
-    /// is gone. True when this call had the lease, so that the session may have changed.
-    fn is_left_alone(&self, session: &Session) -> Result<bool, Report> {
+    /// is gone.
+    fn go_on(&self, session: &Session) -> Result<GoneOn, Report> {
         let patience = match decide(session, self.asker.context.now()) {
             Owed::LiveRun if !holder_lives(session) => Patience::AfterDeath,
-            Owed::Nothing | Owed::LiveRun => return Ok(false),
+            Owed::Nothing | Owed::LiveRun => return Ok(GoneOn::NotNeeded),
             Owed::StartIntended | Owed::Reprompt { .. } | Owed::Wake { .. } => Patience::Never,
         };
         let settled = self.asker.settle(session.id, (Doubt::Refuse, patience))?;
-        Ok(settled != Settled::Held)
+        Ok(if settled == Settled::Held { GoneOn::Elsewhere } else { GoneOn::Here })
     }
 
-    fn wait(&mut self, session: &Session, deadline: Deadline) -> Result<Option<Woken>, Report> {
-        let holder = holder_of(session);
+    fn wait(
+        &mut self,
+        session: &Session,
+        holder: Option<&ProcessHandle>,
+        deadline: Deadline,
+    ) -> Result<Woken, Report> {
         loop {
             let mut fds = vec![self.signals.as_fd(), self.watch.as_fd()];
-            fds.extend(holder.as_ref().map(AsFd::as_fd));
-            let ready = wait_readable(&fds, deadline.remaining())
-                .map_err(|error| failed(session.id, &error))?;
+            fds.extend(holder.map(AsFd::as_fd));
+            let ready = self.ready(&fds, deadline.remaining())?;
             if ready.is_empty() {
-                return Ok(None);
+                return Ok(Woken::Late);
             }
             if ready.contains(&0) {
-                return Ok(Some(Woken::Signal));
+                return Ok(Woken::Signal);
             }
             if ready.contains(&2) {
-                return Ok(Some(Woken::Changed));
+                return Ok(Woken::Changed);
             }
             let changed = self.watch.wait(ANNOUNCED_WITHIN)?;
             if changed.is_gap || changed.ids.contains(&session.id) {
-                return Ok(Some(Woken::Changed));
+                return Ok(Woken::Changed);
             }
         }
     }
+
+    /// Waits for somebody who has the lease and is no holder: they look, or are about to start the
+    /// run that is owed.
+    fn wait_for_lease(&self, deadline: Deadline) -> Result<Woken, Report> {
+        if !self.ready(&[self.signals.as_fd()], Duration::ZERO)?.is_empty() {
+            return Ok(Woken::Signal);
+        }
+        if deadline.is_past() {
+            return Ok(Woken::Late);
+        }
+        right::wait_for_lease(self.asker.store, self.turn.session)?;
+        Ok(Woken::Changed)
+    }
+
+    fn ready(&self, fds: &[BorrowedFd<'_>], within: Duration) -> Result<Vec<usize>, Report> {
+        wait_readable(fds, within).map_err(|error| failed(self.turn.session, &error))
+    }
+}
+
+/// Who goes on with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoneOn {
+    /// Its run works, or it rests.
+    NotNeeded,
+    /// This call had the lease, so that the session may have changed.
+    Here,
+    /// Another has it.
+    Elsewhere,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Woken {
+    /// Something may have changed.
     Changed,
+    /// A person ended the wait.
     Signal,
+    /// The time has passed.
+    Late,
 }
 
-fn holder_identity(session: &Session) -> Option<ProcessIdentity> {
-    let holder = session.live_run()?.holder.as_ref()?;
+fn holder_identity(run: Option<&Run>) -> Option<ProcessIdentity> {
+    let holder = run?.holder.as_ref()?;
     Some(ProcessIdentity {
         pid: holder.pid,
         start_ticks: holder.start_ticks,
@@ -147,13 +187,18 @@ fn holder_identity(session: &Session) -> Option<ProcessIdentity> {
 
 /// Opens the holder of the live run, so that its death ends the wait for a change it won't make.
 pub(crate) fn holder_of(session: &Session) -> Option<ProcessHandle> {
-    holder_identity(session)?.open().ok().flatten()
+    holder_identity(session.live_run())?.open().ok().flatten()
+}
+
+/// Opens the holder of the newest run, which stays until it is decided what follows.
+fn last_holder(session: &Session) -> Option<ProcessHandle> {
+    holder_identity(session.current_run())?.open().ok().flatten()
 }
 
 /// Tells whether the holder of the live run is alive, as far as can be told.
 pub(crate) fn holder_lives(session: &Session) -> bool {
     // A run without a recorded holder is just being started.
-    holder_identity(session).is_none_or(|holder| holder.is_alive().unwrap_or(true))
+    holder_identity(session.live_run()).is_none_or(|holder| holder.is_alive().unwrap_or(true))
 }
 
 fn failed(session: SessionId, error: &std::io::Error) -> Report {

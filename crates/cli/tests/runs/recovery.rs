@@ -251,3 +251,24 @@ fn an_interrupt_goes_on_although_nobody_keeps_the_run() {
     world.until(id, |session| session.result_count == 1);
     assert_eq!(ends(&world.at_rest(id)), ["interrupted", "returned"]);
 }
+
+#[test]
+fn a_waiting_request_goes_on_where_a_keeper_could_not() {
+    let world = World::new();
+    let gate = world.gate("gate");
+    let script = format!(
+        "if [ -n \"$ORBH_PROMPT\" ]; then creel session return on; exit; fi; {}",
+        gate.wait()
+    );
+    let mut waiting = world.call(&["request", "-q", "sh", &script]).spawn();
+    let id = told(&mut waiting).parse().expect("an id");
+    world.until(id, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
+    // The keeper's planner reads the catalog anew, and finds a mistake in it.
+    world.configure("catalog.toml", "[harness.sh]\nprogramm = \"sh\"\n");
+    gate.open();
+    let output = waiting.wait_with_output().expect("it ends");
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{talk}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "on");
+    assert_eq!(ends(&world.at_rest(id)), ["exit-zero", "returned"]);
+}
