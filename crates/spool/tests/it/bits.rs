@@ -249,18 +249,20 @@ fn damage_in_several_places_is_found_and_healed_place_by_place() {
     let id = session_id(DAMAGED);
     let line_starts: Vec<usize> =
         (0..scene.log.len()).filter(|at| scene.line_of(*at).1 == *at).collect();
-    let ranges = [
-        vec![line_starts[0] + 40..line_starts[0] + 41, line_starts[2] + 40..line_starts[2] + 41],
-        vec![line_starts[1] + 9..line_starts[3] + 30],
-        vec![line_starts[1] + 9..line_starts[1] + 30, scene.log.len() - 20..scene.log.len()],
+    let [first, second, third, fourth] = line_starts[..] else { panic!("four lines") };
+    // Each case is up to two stretches: where they begin, and how long they are.
+    let stretches = [
+        [(first + 40, 1), (third + 40, 1)],
+        [(second + 9, fourth + 30 - (second + 9)), (0, 0)],
+        [(second + 9, 21), (scene.log.len() - 20, 20)],
     ];
     let expected: [(usize, &[u64]); 3] = [(2, &[1, 3]), (1, &[2, 3, 4]), (2, &[2, 4])];
-    for (ranges, (fault_count, lost)) in ranges.into_iter().zip(expected) {
+    for (stretches, (fault_count, lost)) in stretches.into_iter().zip(expected) {
         let (disk, store) = scene.flipped(0, 0);
         let file = disk.open(&store.log_path(id), OpenHow::ReadWrite).unwrap();
         write_all_at(file.as_ref(), &scene.log[..1], 0).unwrap();
-        for range in ranges {
-            write_all_at(file.as_ref(), &vec![0; range.len()], range.start as u64).unwrap();
+        for (start, len) in stretches {
+            write_all_at(file.as_ref(), &vec![0; len], start as u64).unwrap();
         }
         assert_eq!(store.verify(id).unwrap().faults.len(), fault_count);
         let healed = heal(&store, id, &mut Minter::new(2)).unwrap();
