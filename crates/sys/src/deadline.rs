@@ -1,3 +1,5 @@
+//! A point in time to wait until, on the clock that suspend and time changes don't touch.
+
 use std::time::{Duration, Instant};
 
 /// The longest any wait lasts: 365 days. Longer ones are cut, so that no arithmetic overflows.

@@ -12,6 +12,8 @@ pub mod poll;
 mod proc_stat;
 pub mod process;
 pub mod runtime_dir;
+#[cfg(test)]
+pub(crate) mod scripted;
 pub mod session;
 pub mod signal;
 pub mod socket;

@@ -56,6 +56,9 @@ impl Ended {
 /// scan finds is stopped first, so that it can't fork any more, and killed when a scan finds
 /// nothing that isn't stopped. Ends at `pressure.limit` at the latest, with the survivors; what
 /// was found by then has been killed, and may only be slow to go.
+///
+/// A chain of processes each of which forks the next before a scan can see and stop it is not
+/// ended, and may even look ended: only a cgroup could hold it, and none is relied on.
 pub fn end_tree(
     mut find: impl FnMut() -> io::Result<Vec<Suspect>>,
     pressure: Pressure,

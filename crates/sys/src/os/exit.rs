@@ -93,3 +93,6 @@ fn to_exit_of_id(status: &WaitIdStatus) -> Option<Exit> {
 fn raw(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,5 @@
+//! Waiting for a lock with a deadline.
+
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

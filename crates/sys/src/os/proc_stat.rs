@@ -1,5 +1,8 @@
 use crate::os::tree::ProcessEntry;
 
+/// `PF_KTHREAD` of the kernel's task flags.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
 /// Parses `/proc/<pid>/stat`.
 ///
 /// The name of the program stands in parentheses and may itself hold spaces, parentheses and
@@ -20,6 +23,7 @@ pub(super) fn parse(text: &[u8]) -> Option<ProcessEntry> {
         ppid: field(4)?.parse().ok()?,
         pgid: field(5)?.parse().ok()?,
         sid: field(6)?.parse().ok()?,
+        is_kernel_thread: field(9)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
         thread_count: field(20)?.parse().ok()?,
         start_ticks: field(22)?.parse().ok()?,
     })
@@ -43,6 +47,7 @@ mod tests {
             start_ticks: 987_654,
             state,
             thread_count: threads,
+            is_kernel_thread: false,
             comm: comm.to_owned(),
         };
         assert_eq!(entry, expected);
@@ -63,6 +68,12 @@ mod tests {
         check("sh", ('X', 1), true);
         check("sh", ('Z', 3), false);
         check("sh", ('T', 1), false);
+    }
+
+    #[test]
+    fn a_thread_of_the_kernel_is_told_by_its_flags() {
+        let entry = parse(b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 5 0 0 20 0 1 0 7 0");
+        assert!(entry.expect("a stat line").is_kernel_thread);
     }
 
     #[test]

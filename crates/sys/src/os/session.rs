@@ -1,6 +1,6 @@
 //! Finding every process that may still belong to one session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -17,6 +17,11 @@ pub const SESSION_VARIABLE: &str = "ORBH_SESSION_ID";
 
 /// The first argument of a holder.
 pub const HOLD_ARGUMENT: &str = "hold";
+
+/// How often a scan that found nothing is repeated because a process that is new to it ended, or
+/// began another program, before it could be looked at. Few, since on a busy machine processes of
+/// others do so all the time.
+const MAX_REPEATS: u32 = 3;
 
 /// Why a process is taken to belong to a session. The strongest reason is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,13 +101,33 @@ impl SessionQuery {
 
     /// Scans `/proc` for living processes of the session, in the order of their pids.
     pub fn find(&self) -> io::Result<Vec<Suspect>> {
+        let mut known = BTreeSet::new();
+        for _ in 0..MAX_REPEATS {
+            let scan = self.scan()?;
+            if !scan.suspects.is_empty() || scan.unread.is_subset(&known) {
+                return Ok(scan.suspects);
+            }
+            known = scan.seen;
+        }
+        Ok(Vec::new())
+    }
+
+    fn scan(&self) -> io::Result<Scan> {
         let boot_id = boot::boot_id()?;
-        let table = ProcessTable::read()?;
+        let mut environs = BTreeMap::new();
+        let table = ProcessTable::read_each(|entry| {
+            let environ = if entry.is_kernel_thread {
+                Environ::Absent
+            } else {
+                environ_value(entry.pid, SESSION_VARIABLE)
+            };
+            environs.insert(entry.pid, environ);
+        })?;
         let members = match &self.cgroup {
             Some(cgroup) => cgroup.pids()?.into_iter().collect(),
             None => BTreeSet::new(),
         };
-        let marks = Marks { query: self, boot_id: &boot_id, table: &table, members };
+        let marks = Marks { query: self, boot_id: &boot_id, table: &table, environs, members };
         let released = marks.released();
         let descendants = marks.descendants();
         let own_pid = rustix::process::getpid().as_raw_nonzero().get();
@@ -130,14 +155,25 @@ impl SessionQuery {
                 proof,
             })
         };
-        Ok(sought.filter_map(suspect).collect())
+        let suspects = sought.filter_map(suspect).collect();
+        let unread = marks.unread();
+        Ok(Scan { suspects, unread, seen: table.entries().map(|entry| entry.pid).collect() })
     }
+}
+
+struct Scan {
+    suspects: Vec<Suspect>,
+    /// Who was there and ended, or ran another program, before it could be looked at.
+    unread: BTreeSet<i32>,
+    /// Who was there for longer than a moment.
+    seen: BTreeSet<i32>,
 }
 
 struct Marks<'a> {
     query: &'a SessionQuery,
     boot_id: &'a str,
     table: &'a ProcessTable,
+    environs: BTreeMap<i32, Environ>,
     members: BTreeSet<i32>,
 }
 
@@ -165,11 +201,10 @@ impl Marks<'_> {
     }
 
     fn is_nested_holder(&self, entry: &ProcessEntry) -> bool {
-        cmdline(entry.pid).get(1).is_some_and(|arg| arg == HOLD_ARGUMENT)
-            && matches!(
-                environ_value(entry.pid, SESSION_VARIABLE),
-                Environ::Value(id) if id != self.query.session_id
-            )
+        matches!(
+            self.environs.get(&entry.pid),
+            Some(Environ::Value(id)) if *id != self.query.session_id
+        ) && cmdline(entry.pid).get(1).is_some_and(|arg| arg == HOLD_ARGUMENT)
             && matches!(
                 exe(entry.pid),
                 Ok(Some(exe)) if exe.is_same_program(&self.query.holder_exe)
@@ -177,9 +212,8 @@ impl Marks<'_> {
     }
 
     fn proof(&self, entry: &ProcessEntry) -> Option<Proof> {
-        let environ = environ_value(entry.pid, SESSION_VARIABLE);
-        match environ {
-            Environ::Value(id) if id == self.query.session_id => Some(Proof::Environment),
+        match self.environs.get(&entry.pid)? {
+            Environ::Value(id) if *id == self.query.session_id => Some(Proof::Environment),
             _ if self.is_in_process_session(entry) => Some(Proof::Session),
             _ if self.members.contains(&entry.pid) => Some(Proof::Cgroup),
             Environ::Unreadable if self.may_have_escaped(entry) => Some(Proof::Unreadable),
@@ -196,6 +230,16 @@ impl Marks<'_> {
                 && entry.start_ticks >= leader.start_ticks
                 && self.table.entry(leader.pid).is_none_or(|entry| is_entry(leader, entry))
         })
+    }
+
+    /// Zombies included: what ended just now may have left a child that is younger than the list.
+    fn unread(&self) -> BTreeSet<i32> {
+        let is_unread =
+            |entry: &&ProcessEntry| matches!(self.environs.get(&entry.pid), Some(Environ::Gone));
+        let mut unread: BTreeSet<i32> =
+            self.table.entries().filter(is_unread).map(|entry| entry.pid).collect();
+        unread.extend(self.table.vanished());
+        unread
     }
 
     fn may_have_escaped(&self, entry: &ProcessEntry) -> bool {

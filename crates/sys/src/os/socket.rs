@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,6 +72,10 @@ fn is_free(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            // A file that is no socket refuses connections too, but is none of ours.
+            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
             std::fs::remove_file(path).map(|()| true)
         }
         Err(error) => Err(error),

@@ -32,6 +32,8 @@ pub struct ProcessEntry {
     pub state: char,
     /// Threads left, the first one counted even when it is a zombie.
     pub thread_count: u32,
+    /// True for a thread of the kernel, which has neither program nor environment.
+    pub is_kernel_thread: bool,
     /// Name of the program, cut to 15 bytes by the kernel.
     pub comm: String,
 }
@@ -55,8 +57,10 @@ impl ProcessEntry {
 pub enum Environ {
     /// It is set; bytes that are not UTF-8 are replaced.
     Value(String),
-    /// It is not set, or the process has ended.
+    /// It is not set.
     Absent,
+    /// There is none at this moment: the process has ended, or is just starting a program.
+    Gone,
     /// The kernel doesn't let us see.
     Unreadable,
 }
@@ -88,20 +92,43 @@ impl ExeIdentity {
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTable {
     entries: BTreeMap<i32, ProcessEntry>,
+    vanished: BTreeSet<i32>,
 }
 
 impl ProcessTable {
     /// Reads `/proc`.
     pub fn read() -> io::Result<Self> {
-        let mut entries = BTreeMap::new();
+        Self::read_each(|_| ())
+    }
+
+    /// Reads `/proc` and shows each entry to `seen` as soon as it is read.
+    ///
+    /// The youngest come first: those that fork and end at once are gone soonest.
+    pub(super) fn read_each(mut seen: impl FnMut(&ProcessEntry)) -> io::Result<Self> {
+        let mut table = Self::default();
+        let mut pids: Vec<i32> = Vec::new();
         for dir in fs::read_dir("/proc")? {
-            let name = dir?.file_name();
-            let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            if let Some(entry) = read_entry(pid)? {
-                entries.insert(pid, entry);
+            pids.extend(dir?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+        }
+        pids.sort_unstable();
+        for pid in pids.into_iter().rev() {
+            match read_entry(pid)? {
+                Some(entry) => {
+                    seen(&entry);
+                    table.entries.insert(pid, entry);
+                }
+                None => {
+                    table.vanished.insert(pid);
+                }
             }
         }
-        Ok(Self { entries })
+        Ok(table)
+    }
+
+    /// Returns the pids that were there and had ended before they could be looked at.
+    #[must_use]
+    pub fn vanished(&self) -> &BTreeSet<i32> {
+        &self.vanished
     }
 
     /// Returns the entries in the order of their pids, zombies included.
@@ -139,9 +166,17 @@ impl ProcessTable {
 /// Returns the value of `name` in the environment `pid` was started with.
 #[must_use]
 pub fn environ_value(pid: i32, name: &str) -> Environ {
-    let bytes = match read_bounded(&format!("/proc/{pid}/environ")) {
+    let path = format!("/proc/{pid}/environ");
+    let found = match read_bounded(&path) {
+        // Within `exec` the old environment is gone and the new one isn't there yet; the arguments
+        // come with it. Without them nothing was started; with them it can be read by now.
+        Ok(bytes) if bytes.is_empty() && cmdline(pid).is_empty() => return Environ::Gone,
+        Ok(bytes) if bytes.is_empty() => read_bounded(&path),
+        found => found,
+    };
+    let bytes = match found {
         Ok(bytes) => bytes,
-        Err(error) if is_gone(&error) => return Environ::Absent,
+        Err(error) if is_gone(&error) => return Environ::Gone,
         Err(_) => return Environ::Unreadable,
     };
     bytes
