@@ -43,7 +43,13 @@ impl Header {
         Self { version: VERSION, boot_id, is_complete: false, generation, base_bytes: 0 }
     }
 
-    /// The header of the file that replaces this one's.
+    /// The header of a shorter file with what counts in this one's, which may lack sessions as
+    /// well.
+    pub(crate) fn compacted(&self, base: &[u8]) -> Self {
+        Self { is_complete: self.is_complete, ..self.next(base) }
+    }
+
+    /// The header of the file with all sessions that replaces this one's.
     pub(crate) fn next(&self, base: &[u8]) -> Self {
         Self {
             is_complete: true,

@@ -13,7 +13,7 @@ use crate::convert::{RowFlags, to_row};
 use crate::error::ReadError;
 use crate::feed::content::Content;
 use crate::feed::line::{self, Header};
-use crate::feed::{Growth, first_generation, growth, is_named, lock, path, replace};
+use crate::feed::{Growth, first_generation, growth, is_named, lock, path, peek, replace};
 use crate::store::Store;
 
 /// Makes the feed anew from the snapshots.
@@ -102,15 +102,17 @@ fn try_compact(store: &Store) -> io::Result<()> {
     if !is_named(store, &stat) || growth(store, file.as_ref(), stat.len_bytes)? == Growth::Fit {
         return Ok(());
     }
-    let content = Content::read(file.as_ref())?;
-    let Some(header) = content.header.as_ref().filter(|_| content.is_whole) else {
+    // A feed of another boot is made anew by its next reader. Told by its header alone, since
+    // every writer comes by here until then.
+    let Some((header, _)) = peek(file.as_ref())?.filter(|(h, _)| h.is_of(store.boot_id())) else {
         return Ok(());
     };
-    if !header.is_good(store.boot_id()) {
+    let content = Content::read(file.as_ref())?;
+    if !content.is_whole {
         return Ok(());
     }
     let rows = content.newest_lines();
-    let mut bytes = line::header(&header.next(&rows));
+    let mut bytes = line::header(&header.compacted(&rows));
     bytes.extend_from_slice(&rows);
     replace(store.fs(), &path, &bytes)
 }

@@ -97,6 +97,18 @@ fn a_compacted_feed_hides_no_change_and_repeats_none() {
 }
 
 #[test]
+fn a_feed_that_nobody_lists_stays_short_and_incomplete() {
+    let mut scene = Scene::new();
+    scene.store = scene.store.clone().with_feed_room(4096);
+    std::fs::remove_file(scene.feed()).unwrap();
+    for _ in 0..40 {
+        scene.append(1);
+    }
+    assert!(std::fs::metadata(scene.feed()).unwrap().len() < 8192);
+    assert_eq!(scene.store.rows(RowFilter::All).unwrap().len(), 2);
+}
+
+#[test]
 fn a_feed_that_is_made_anew_is_a_gap() {
     let mut scene = Scene::new();
     let mut watch = scene.store.watch().unwrap();
