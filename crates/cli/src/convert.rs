@@ -54,10 +54,10 @@ fn next(refusal: &Refusal, id: &str) -> String {
         Refusal::TooLong { what: "result" | "prompt" | "note" | "question" | "answer", .. } => {
             "creel session artifact PATH".to_owned()
         }
-        Refusal::TooLong { .. }
-        | Refusal::Empty { .. }
-        | Refusal::ControlCharacter { .. }
-        | Refusal::NotAskable { .. } => "creel --help".to_owned(),
+        Refusal::TooLong { what, .. } => format!("the same command with less text as {what}"),
+        Refusal::Empty { what } => format!("the same command with some text as {what}"),
+        Refusal::ControlCharacter { what } => format!("the same command with one line as {what}"),
+        Refusal::NotAskable { .. } => "creel --help".to_owned(),
         Refusal::ReservedKey { key } => {
             let free = key.trim_start_matches("core:");
             format!("creel session set {free} VALUE")
@@ -203,7 +203,7 @@ mod tests {
         check(
             Refusal::TooLong { what: "key", len_bytes: 129, max_bytes: 128 },
             "creel: key has 129 bytes; at most 128 are taken; nothing was \
-             changed [too-long]\nNext: creel --help",
+             changed [too-long]\nNext: the same command with less text as key",
         );
     }
 }

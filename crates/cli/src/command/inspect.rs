@@ -95,6 +95,13 @@ fn add_results(store: &Store, published: &Published, view: &mut SessionView) -> 
             shown.text = Some(store.text(session.id, result.payload)?);
         }
     }
+    let newest = view.runs.last().and_then(|run| run.result.as_ref()?.text.clone());
+    if let Some(shown) = view.current_run.as_mut().and_then(|run| run.result.as_mut()) {
+        shown.text = newest;
+    }
+    if let (Some(result), Some(shown)) = (&session.latest_result, &mut view.latest_result) {
+        shown.text = Some(store.text(session.id, result.payload)?);
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use creel_spool::Store;
 
 use crate::codes::Code;
 use crate::lookup::find;
+use crate::output::say;
 use crate::report::Report;
 use crate::starting::choice;
 use crate::starting::creation::{Order, working_directory};
@@ -65,6 +66,9 @@ impl StartArguments {
         continues: Option<SessionId>,
     ) -> Result<Order, Report> {
         let (target, words) = choice::split(catalog, &self.words);
+        if let (None, [first, _, ..]) = (target, &self.words[..]) {
+            not_a_target(first, cause)?;
+        }
         Ok(Order {
             cause,
             named_target: target.map(str::to_owned),
@@ -77,6 +81,19 @@ impl StartArguments {
             keeps_output: !self.no_output_log,
         })
     }
+}
+
+/// Answers a first word that may be a mistyped target: `launch` takes one prompt, so there it must
+/// be one; elsewhere the words may be an unquoted prompt, and what is done with them is told.
+fn not_a_target(first: &str, cause: Cause) -> Result<(), Report> {
+    if cause == Cause::Launch {
+        let message = format!("'{first}' names no target, and launch takes one prompt");
+        return Err(Report::new(Code::Usage, message).next("creel launch TARGET 'PROMPT'"));
+    }
+    if !first.contains(char::is_whitespace) {
+        say(&format!("'{first}' names no target; it begins the prompt"));
+    }
+    Ok(())
 }
 
 /// Reads the prompt of a verb from the words after its target, standard input or a file.

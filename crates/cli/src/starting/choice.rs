@@ -52,7 +52,8 @@ pub(crate) fn choose(
                 "The target {name} is not available: {reason}. An explicit target does not fall \
                  back."
             );
-            Report::new(Code::TargetUnavailable, message).next("creel launch, without a target")
+            Report::new(Code::TargetUnavailable, message)
+                .next("install it, or the same command with another target")
         });
     }
     for name in DEFAULT_LIST {
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(report.code(), Code::TargetUnavailable);
         insta::assert_snapshot!(report.to_string(), @"
         creel: The target claude is not available: `claude` is not on the PATH. An explicit target does not fall back. [target-unavailable]
-        Next: creel launch, without a target
+        Next: install it, or the same command with another target
         ");
     }
 }
