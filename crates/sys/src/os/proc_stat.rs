@@ -1,3 +1,5 @@
+//! Reading `/proc/<pid>/stat`, whose second field may hold anything.
+
 use crate::os::tree::ProcessEntry;
 
 /// `PF_KTHREAD` of the kernel's task flags.
