@@ -35,6 +35,8 @@ pub(super) struct Disk {
     /// Output that did not get into the transcript since the last entry that did.
     lost: Lost,
     is_failing: bool,
+    /// False where nobody wants the raw output kept, in the transcript no more than in the log.
+    keeps_raw: bool,
 }
 
 #[derive(Debug, Default)]
@@ -120,6 +122,7 @@ impl Disk {
             stderr: Vec::new(),
             lost: Lost::default(),
             is_failing: false,
+            keeps_raw: watch.output_bytes > 0,
         };
         if let Some(error) = output_error.or(transcript_error) {
             disk.say_failed(&error);
@@ -219,6 +222,9 @@ impl Disk {
     }
 
     fn add_raw(&mut self, stream: Stream, bytes: &[u8]) {
+        if !self.keeps_raw {
+            return;
+        }
         if bytes.is_empty() {
             return;
         }
