@@ -8,11 +8,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::fcntl_dupfd_cloexec;
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::pipe::{PipeFlags, pipe_with};
 
+use crate::MAX_WAIT;
 use crate::os::exit::{Exit, reap_one};
 use crate::os::process::{ProcessHandle, ProcessIdentity, Signal};
+
+mod program;
+
+use program::Program;
 
 /// A descriptor that the program finds under a number of its own.
 #[derive(Debug)]
@@ -27,7 +32,8 @@ pub struct InheritedFd {
 /// ignored signal, no signal mask.
 #[derive(Debug)]
 pub struct SessionCommand {
-    /// The executable; sought on the `PATH` of `env` when it has no slash.
+    /// The executable; sought in the absolute directories of the `PATH` of `env` when it has no
+    /// slash.
     pub program: PathBuf,
     /// Arguments after the program's name.
     pub args: Vec<OsString>,
@@ -80,57 +86,70 @@ impl AsFd for SessionChild {
 /// Fails with the error of `exec` when the program can't be run, and with that of the cgroup when
 /// it can't be joined; nothing is left running then.
 pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
-    let numbers = Numbers::reserve(&command.inherited)?;
+    let inherited = Inherited::new(&command.inherited)?;
+    let program = Program::new(&command)?;
+    let (failure, report) = pipe_with(PipeFlags::CLOEXEC)?;
+    let report = fcntl_dupfd_cloexec(&report, inherited.above)?;
     let mut child = Command::new(&command.program);
     child
-        .args(&command.args)
         .env_clear()
-        .envs(command.env)
         .current_dir(&command.cwd)
         .stdin(command.stdin)
         .stdout(command.stdout)
         .stderr(command.stderr);
-    let moves = numbers.moves();
+    let moves = inherited.moves();
     let cgroup = command.cgroup.as_ref().map(AsRawFd::as_raw_fd);
-    // SAFETY: the closure runs between fork and exec. It makes system calls only, on numbers that
-    // were laid out before: no allocation, no lock, no panic.
+    let report_number = report.as_raw_fd();
+    // SAFETY: the closure runs between fork and exec. It makes system calls only, on numbers and
+    // texts that were laid out before: no allocation, no lock, no panic.
     unsafe {
-        child.pre_exec(move || prepare(&moves, cgroup));
+        child.pre_exec(move || become_program((&moves, cgroup), &program, report_number));
     }
     let pid = i32::try_from(child.spawn()?.id()).map_err(|_| io::ErrorKind::InvalidData)?;
     // The child is not reaped yet, so that even if it ended, its pid is still its own.
     let handle = ProcessHandle::of_child(pid)?;
+    drop(report);
+    if let Some(error) = read_failure(&failure)? {
+        handle.wait_gone(MAX_WAIT)?;
+        reap_one(handle.as_fd())?;
+        return Err(error);
+    }
     let identity = ProcessIdentity::of(pid)?.ok_or(io::ErrorKind::NotFound)?;
     Ok(SessionChild { identity, handle })
 }
 
-/// Descriptors kept in the parent so that the child's numbers are free of surprises.
-struct Numbers {
-    /// Duplicates above every target, so that no move overwrites a source still to be moved.
-    sources: Vec<(OwnedFd, RawFd)>,
-    /// Placeholders on the targets. Without them the standard library's pipe for errors of `exec`
-    /// could get such a number and be overwritten.
-    _placeholders: Vec<OwnedFd>,
+/// Reads what the child reports: an error number, or the end, which comes with `exec`.
+fn read_failure(failure: &OwnedFd) -> io::Result<Option<io::Error>> {
+    let mut number = [0; size_of::<i32>()];
+    loop {
+        match rustix::io::read(failure, &mut number) {
+            Ok(0) => return Ok(None),
+            // A pipe passes so few bytes whole.
+            Ok(_) => return Ok(Some(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
-impl Numbers {
-    fn reserve(inherited: &[InheritedFd]) -> io::Result<Self> {
+/// What the child inherits, duplicated above every number it is to get there, so that no move
+/// overwrites what is still to be moved.
+struct Inherited {
+    sources: Vec<(OwnedFd, RawFd)>,
+    above: RawFd,
+}
+
+impl Inherited {
+    fn new(inherited: &[InheritedFd]) -> io::Result<Self> {
         if inherited.iter().any(|fd| fd.number < 3) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let above = inherited.iter().map(|fd| fd.number + 1).max().unwrap_or(3);
-        let mut sources = Vec::with_capacity(inherited.len());
-        let mut placeholders = vec![];
-        for InheritedFd { fd, number } in inherited {
-            sources.push((fcntl_dupfd_cloexec(fd, above)?, *number));
-            let placeholder = fcntl_dupfd_cloexec(&null, *number)?;
-            // Another number means that the target is taken by something else, which does as well.
-            if placeholder.as_raw_fd() == *number {
-                placeholders.push(placeholder);
-            }
-        }
-        Ok(Self { sources, _placeholders: placeholders })
+        let sources = inherited
+            .iter()
+            .map(|InheritedFd { fd, number }| Ok((fcntl_dupfd_cloexec(fd, above)?, *number)))
+            .collect::<io::Result<_>>()?;
+        Ok(Self { sources, above })
     }
 
     fn moves(&self) -> Vec<(RawFd, RawFd)> {
@@ -138,9 +157,34 @@ impl Numbers {
     }
 }
 
-/// Runs in the child. Only async-signal-safe calls.
+/// Runs in the child and never returns: the standard library's own pipe for errors of `exec` may
+/// have a number that is given to something else here, so that it can't be used any more.
+fn become_program(
+    (moves, cgroup): (&[(RawFd, RawFd)], Option<RawFd>),
+    program: &Program,
+    report: RawFd,
+) -> io::Result<()> {
+    let error = match prepare(moves, cgroup) {
+        Ok(()) => program.exec(),
+        Err(error) => error,
+    };
+    let number = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
+    // SAFETY: writes a buffer of its own to a descriptor that the parent keeps open, and ends the
+    // process without running anything of the parent's.
+    unsafe {
+        libc::write(report, number.as_ptr().cast(), number.len());
+        libc::_exit(127)
+    }
+}
+
+/// Only async-signal-safe calls.
 fn prepare(moves: &[(RawFd, RawFd)], cgroup: Option<RawFd>) -> io::Result<()> {
     rustix::process::setsid()?;
+    if let Some(cgroup) = cgroup {
+        // SAFETY: the descriptor stays open in the parent until the spawn returned.
+        let cgroup = unsafe { BorrowedFd::borrow_raw(cgroup) };
+        rustix::io::write(cgroup, b"0")?;
+    }
     reset_signals();
     // Descriptors that we inherited ourselves, e.g. the lock of a script that started us, must
     // not live on in a program that outlives it. Kernels before 5.11 refuse the flag; there only
@@ -151,15 +195,10 @@ fn prepare(moves: &[(RawFd, RawFd)], cgroup: Option<RawFd>) -> io::Result<()> {
     }
     for (from, to) in moves {
         // SAFETY: `from` is open (it was duplicated before the fork and is kept until the spawn
-        // returned), `to` is no descriptor that anything in this process still uses.
+        // returned), and nothing in this process uses `to` from now on.
         if unsafe { libc::dup2(*from, *to) } < 0 {
             return Err(io::Error::last_os_error());
         }
-    }
-    if let Some(cgroup) = cgroup {
-        // SAFETY: the descriptor stays open in the parent until the spawn returned.
-        let cgroup = unsafe { BorrowedFd::borrow_raw(cgroup) };
-        rustix::io::write(cgroup, b"0")?;
     }
     Ok(())
 }

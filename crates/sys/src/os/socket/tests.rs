@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
-use crate::os::scripted::LONG;
+use crate::os::scripted::{LONG, in_own_process};
 
 const SHORT: Duration = Duration::from_millis(10);
 
@@ -34,28 +34,34 @@ fn a_listener_is_ours_alone_and_tells_who_calls() {
 
 #[test]
 fn a_dead_socket_is_replaced_and_nothing_else() {
-    let dir = dir();
-    let path = dir.path().join("s");
-    let first = bind_listener(&path).expect("a listener");
-    assert!(matches!(bind_listener(&path), Err(BindError::InUse { .. })));
-    drop(first);
-    let refused = connect_within(&path, LONG).expect_err("nobody listens");
-    assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-    let second = bind_listener(&path).expect("a listener in its place");
-    connect_within(&path, LONG).expect("a connection");
-    drop(second);
-    let file = dir.path().join("file");
-    std::fs::write(&file, "kept").expect("a file");
-    assert!(matches!(bind_listener(&file), Err(BindError::Io { .. })));
-    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
-    assert!(bind_listener(&dir.path().join("none/s")).is_err());
+    let name = concat!(module_path!(), "::a_dead_socket_is_replaced_and_nothing_else");
+    // A child that another test is forking would keep the dead socket alive for a moment.
+    in_own_process(name, &[], || {
+        let dir = dir();
+        let path = dir.path().join("s");
+        let first = bind_listener(&path).expect("a listener");
+        assert!(matches!(bind_listener(&path), Err(BindError::InUse { .. })));
+        drop(first);
+        let refused = connect_within(&path, LONG).expect_err("nobody listens");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let second = bind_listener(&path).expect("a listener in its place");
+        connect_within(&path, LONG).expect("a connection");
+        drop(second);
+        let file = dir.path().join("file");
+        std::fs::write(&file, "kept").expect("a file");
+        assert!(matches!(bind_listener(&file), Err(BindError::Io { .. })));
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
+        assert!(bind_listener(&dir.path().join("none/s")).is_err());
+    });
 }
 
 #[test]
 fn of_many_who_bind_one_place_one_listens() {
     let dir = dir();
     let path = dir.path().join("s");
-    drop(bind_listener(&path).expect("a dead socket"));
+    let dead = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let address = SocketAddrUnix::new(&path).expect("an address");
+    bind(dead.expect("a socket"), &address).expect("a socket that never listens");
     let binders: Vec<_> = (0..8)
         .map(|_| {
             let path = path.clone();

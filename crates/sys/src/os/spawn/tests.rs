@@ -2,7 +2,10 @@ use super::*;
 
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::fs::{FsFile, LockMode, OpenHow};
 use crate::os::cgroup::Cgroup;
@@ -59,6 +62,27 @@ fn only_what_is_listed_reaches_the_program() {
 }
 
 #[test]
+fn a_program_is_sought_on_its_own_path() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let [first, second] = ["first", "second"].map(|name| dir.path().join(name));
+    for (place, mode) in [(&first, 0o644), (&second, 0o755)] {
+        std::fs::create_dir(place).expect("a directory");
+        let path = place.join("found");
+        std::fs::write(&path, "#!/bin/sh\necho \"$0 $1\"").expect("a script");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("a mode");
+    }
+    let mut on_path = command("found", &["an argument"]);
+    let path = std::env::join_paths([".".as_ref(), first.as_path(), second.as_path()]);
+    on_path.env = vec![("PATH".into(), path.expect("a path"))];
+    let expected = format!("{} an argument\n", second.join("found").display());
+    assert_eq!(check(on_path, Exit::Code(0)), expected);
+    let mut refused = command("found", &[]);
+    refused.env = vec![("PATH".into(), first.into_os_string())];
+    let error = spawn_session(refused).expect_err("not to be run");
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+}
+
+#[test]
 fn the_child_leads_a_process_session_of_its_own() {
     let text = check(sh("echo $$; cut -d ' ' -f 6 /proc/$$/stat"), Exit::Code(0));
     let lines: BTreeSet<&str> = text.lines().collect();
@@ -98,6 +122,10 @@ fn a_program_that_cannot_run_is_an_error_whatever_is_inherited() {
     let mut standard = command("true", &[]);
     standard.inherited = vec![InheritedFd { fd: null(), number: 2 }];
     let error = spawn_session(standard).expect_err("a number of the standard ones");
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    let error = spawn_session(command("no-such-program", &[])).expect_err("on no PATH");
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    let error = spawn_session(command("true", &["a\0b"])).expect_err("no argument");
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     let mut missing = command("true", &[]);
     missing.cwd = "/nonexistent".into();
