@@ -106,7 +106,12 @@ pub fn settlement(child: &Session, chain: &[Run], anchor: RunId) -> Settlement {
             Settlement::of(Outcome::ApiError, run)
         }
         Some(EndReason::Hangup) if is_interactive => Settlement::of(Outcome::Hangup, run),
-        _ if child.completion == Some(Completion::Ended(EndReason::FailedUnreturned)) => {
+        // A return that is lost with its line settles like one that never came.
+        _ if matches!(
+            child.completion,
+            Some(Completion::Ended(EndReason::FailedUnreturned | EndReason::Returned))
+        ) =>
+        {
             Settlement::of(Outcome::FailedUnreturned, run)
         }
         _ if is_interactive => Settlement::of(Outcome::Adopted, run),

@@ -35,7 +35,8 @@ impl Completion {
                 EndReason::Parked
                 | EndReason::FailedUnreturned
                 | EndReason::ProviderError
-                | EndReason::SpawnFailed => Some(WorkState::Awaiting),
+                | EndReason::SpawnFailed
+                | EndReason::Returned => Some(WorkState::Awaiting),
                 EndReason::Killed | EndReason::Discarded | EndReason::Lost => {
                     Some(WorkState::Abandoned)
                 }

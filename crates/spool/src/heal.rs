@@ -3,10 +3,14 @@
 //! The new log has every good line, with its id, sequence and time, chained anew, and one
 //! `orb.spool.healed` event for each event that is lost, so that sequences have no gap. A lost
 //! creation is made again from the snapshot, without its prompt: text that no checksum vouches for
-//! is never run.
+//! is never run. A lost start of a run is made again from the snapshot, the run index or what later
+//! events say of the run, so that they still count for it. Where nothing else stands in for a
+//! damaged stretch, its `orb.spool.healed` event comes at the end.
 
 mod creation;
+mod known;
 mod rewrite;
+mod starts;
 
 use std::io;
 use std::path::PathBuf;

@@ -75,6 +75,23 @@ pub(crate) fn read(store: &Store, id: SessionId, count: u64) -> io::Result<Optio
     Ok(decode(id, &bytes, count))
 }
 
+/// Reads the runs that are good, up to the first that is not.
+pub(crate) fn read_good(store: &Store, id: SessionId) -> io::Result<Vec<Run>> {
+    let path = store.session_dir(id).join(NAME);
+    let bytes = match crate::file::read_bounded(store.fs(), &path, usize::MAX - 1) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut runs = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(_) = unseal(line, chain_seed(id)) else { break };
+        let Ok(LineIn { run }) = serde_json::from_slice(line) else { break };
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
 /// The name of the file.
 pub(crate) const NAME: &str = "runs.idx";
 

@@ -73,6 +73,12 @@ impl Session {
             self.completion = Some(Completion::Ended(data.reason));
         }
         if self.is_unattended() {
+            if data.reason == EndReason::Returned && self.completion.is_none() {
+                // Its return was lost with a damaged line: the work was done, so that nothing is
+                // asked for again, and an operator decides.
+                self.completion = Some(Completion::Ended(EndReason::Returned));
+                self.pending.wake_at = None;
+            }
             self.shelve(data.reason, disposition);
         }
     }

@@ -1,5 +1,6 @@
 //! Writing the new log.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -14,7 +15,8 @@ use creel_sys::fs::{FsFile, LockMode, write_all_at};
 
 use crate::damage::Fault;
 use crate::file::create_anew;
-use crate::heal::{HealError, Mint, creation};
+use crate::heal::starts::LostStart;
+use crate::heal::{HealError, Mint, creation, starts};
 use crate::load::State;
 use crate::log_file::LockedLog;
 use crate::store::Store;
@@ -59,7 +61,8 @@ pub(super) fn rewrite(
     let file = create_anew(store.fs(), &path(store, id)).map_err(io("create the new log"))?;
     // Nobody knows the file yet. The lock is there for those who open it once it has the name.
     file.try_lock(LockMode::Exclusive).map_err(io("lock the new log"))?;
-    let mut writer = Writer::new(id, file);
+    let lost_starts = starts::lost(store, old).map_err(io("read the old log"))?;
+    let mut writer = Writer::new(id, file, lost_starts);
     let published_bytes = old.snapshot.map_or(0, |snapshot| snapshot.log.len_bytes);
     let bounds = Bounds { end: old.log.stat.len_bytes, published_bytes };
     let mut walk = Walk::new(old.log.file.as_ref(), id, Start::of_log(id), bounds);
@@ -82,7 +85,7 @@ pub(super) fn rewrite(
         let fault = last_fault.unwrap_or_else(|| end_of(old));
         writer.fill(old, (published, &fault), mint)?;
     }
-    if let Some(fault) = writer.creation_fault.take() {
+    for fault in std::mem::take(&mut writer.untold) {
         writer.put_healed(old, &fault, mint)?;
     }
     writer.finish()
@@ -107,12 +110,14 @@ struct Writer {
     written: u64,
     chain: u32,
     lost: Vec<u64>,
-    /// The fault in whose place the creation was made again; its own mark comes at the end.
-    creation_fault: Option<Fault>,
+    /// The lost starts of runs, by the sequence that each is made again at.
+    lost_starts: BTreeMap<u64, LostStart>,
+    /// Faults in whose place every event was made again; their marks come at the end.
+    untold: Vec<Fault>,
 }
 
 impl Writer {
-    fn new(id: SessionId, file: Box<dyn FsFile>) -> Self {
+    fn new(id: SessionId, file: Box<dyn FsFile>, lost_starts: BTreeMap<u64, LostStart>) -> Self {
         Self {
             id,
             file,
@@ -121,7 +126,8 @@ impl Writer {
             written: 0,
             chain: chain_seed(id),
             lost: Vec::new(),
-            creation_fault: None,
+            lost_starts,
+            untold: Vec::new(),
         }
     }
 
@@ -136,15 +142,23 @@ impl Writer {
         (until, fault): (u64, &Fault),
         mint: &mut Mint<'_>,
     ) -> Result<(), HealError> {
+        let mut is_told = self.next_sequence() > until;
         while self.next_sequence() <= until {
-            self.lost.push(self.next_sequence());
+            let sequence = self.next_sequence();
+            self.lost.push(sequence);
             if self.state.session.is_none() {
                 let created = creation::draft(old, mint)?;
                 self.put(created.at(self.id, 1))?;
-                self.creation_fault = Some(fault.clone());
+            } else if let Some(LostStart { time, start }) = self.lost_starts.remove(&sequence) {
+                let (id, source) = ((mint.event_id)(), Source::Maintenance);
+                self.put(Draft { id, source, time, fact: start.into() }.at(self.id, sequence))?;
             } else {
                 self.put_healed(old, fault, mint)?;
+                is_told = true;
             }
+        }
+        if !is_told {
+            self.untold.push(fault.clone());
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use creel_record::Event;
+use creel_record::decide::Owed;
+use creel_record::{Event, RunId, WorkState};
 use creel_spool::{
     Change, EventsFrom, Fault, FaultKind, Finding, HealError, RowFilter, Store, TransactError,
     WriteError,
@@ -12,16 +13,18 @@ use creel_sys::fs::{Fs, OpenHow, read_exact_at, write_all_at};
 use creel_testkit::disk::DiskFs;
 
 use crate::ledger::{Ledger, ROOT, append, heal};
-use crate::mint::{Minter, note, returned, session_id};
+use crate::mint::{Minter, ended, note, returned, session_id};
 
 const DAMAGED: u8 = 1;
 const OTHER: u8 = 2;
+const RETURNED: &str = "orbh.run.returned";
 
 /// A disk with a published log of a handful of events, and what is in it.
 struct Scene {
     disk: DiskFs,
     log: Vec<u8>,
     events: Vec<Event>,
+    runs: Vec<(u64, RunId)>,
     minter: Minter,
 }
 
@@ -45,14 +48,20 @@ impl Scene {
                 };
             put(&|session, minter| minter.started(session).into());
             put(&|_, _| note("J*\n\\\u{e9}"));
-            put(&|session, _| returned(session, "done"));
+            put(&|session, _| returned(session, "first"));
+            put(&|session, _| ended(session));
+            put(&|session, minter| minter.started(session).into());
+            put(&|session, _| returned(session, "second"));
+            put(&|session, _| ended(session));
         }
         let events = stored(&store, DAMAGED);
         let path = store.log_path(session_id(DAMAGED));
         let file = disk.open(&path, OpenHow::Read).unwrap();
         let len = usize::try_from(file.stat().unwrap().len_bytes).unwrap();
         let log = read_exact_at(file.as_ref(), 0, len).unwrap();
-        Self { disk, log, events, minter }
+        let published = store.read(session_id(DAMAGED)).unwrap();
+        let runs = published.session().runs.iter().map(|run| (run.number, run.id)).collect();
+        Self { disk, log, events, runs, minter }
     }
 
     /// Returns a disk like this one but for one bit, and the store on it.
@@ -140,19 +149,54 @@ impl Scene {
         let events = stored(store, DAMAGED);
         for (index, before) in self.events.iter().enumerate() {
             if lost == Some(index) {
-                let told = if index == 0 { events.last().unwrap() } else { &events[index] };
+                let is_made_again = matches!(
+                    before.fact,
+                    creel_record::Fact::SessionCreated(_) | creel_record::Fact::RunStarted(_)
+                );
+                let told = if is_made_again { events.last().unwrap() } else { &events[index] };
                 assert_eq!(told.fact.type_name(), "orb.spool.healed");
                 continue;
             }
             assert_eq!(format!("{before:?}"), format!("{:?}", events[index]));
         }
         assert_eq!(store.read(id).unwrap().damage, None);
+        self.check_results_are_kept(store, lost);
         let again = heal(store, id, &mut minter).unwrap();
         assert!(!again.is_changed);
         let more = minter.draft(note("goes on"));
         let committed =
             store.transact(id, |_| Ok::<_, WriteError>(Change::Append(more.clone(), ()))).unwrap();
         assert_eq!(committed.event.unwrap().1, events.len() as u64 + 1);
+    }
+
+    /// Checks that a heal costs no result but the one whose line is lost, and that no finished
+    /// work is done again.
+    fn check_results_are_kept(&self, store: &Store, lost: Option<usize>) {
+        let id = session_id(DAMAGED);
+        let what = format!("line {lost:?} is lost");
+        let published = store.read(id).unwrap();
+        let session = published.session();
+        let is_return = |index: &usize| self.events[*index].fact.type_name() == RETURNED;
+        let lost_return = lost.filter(is_return);
+        let newest = session.latest_result.as_ref().unwrap();
+        let text = store.text(id, newest.payload).unwrap();
+        let is_newest_lost = lost_return.is_some_and(|index| {
+            !self.events[index + 1..].iter().any(|e| e.fact.type_name() == RETURNED)
+        });
+        let expected = if is_newest_lost { ("first", 1) } else { ("second", 2) };
+        assert_eq!((text.as_str(), newest.run_number), expected, "{what}");
+        assert_eq!(session.result_count, if lost_return.is_some() { 1 } else { 2 }, "{what}");
+        assert_eq!(session.run_count, 2, "{what}");
+        let runs = store.runs(id, session).unwrap();
+        let numbers: Vec<_> = runs.iter().map(|run| (run.number, run.id)).collect();
+        assert_eq!(numbers, self.runs, "{what}");
+        let state = if is_newest_lost { WorkState::Awaiting } else { WorkState::Finished };
+        assert_eq!(session.work_state(), state, "{what}");
+        let owed = creel_record::decide::decide(session, self.minter.now());
+        let is_end_lost = lost == Some(self.events.len() - 1);
+        // A run whose end is lost is proven dead first.
+        let expected = if is_end_lost { Owed::LiveRun } else { Owed::Nothing };
+        assert_eq!(owed, expected, "{what}");
     }
 }
 
@@ -249,14 +293,14 @@ fn damage_in_several_places_is_found_and_healed_place_by_place() {
     let id = session_id(DAMAGED);
     let line_starts: Vec<usize> =
         (0..scene.log.len()).filter(|at| scene.line_of(*at).1 == *at).collect();
-    let [first, second, third, fourth] = line_starts[..] else { panic!("four lines") };
+    let [first, second, third, fourth, ..] = line_starts[..] else { panic!("four lines") };
     // Each case is up to two stretches: where they begin, and how long they are.
     let stretches = [
         [(first + 40, 1), (third + 40, 1)],
         [(second + 9, fourth + 30 - (second + 9)), (0, 0)],
         [(second + 9, 21), (scene.log.len() - 20, 20)],
     ];
-    let expected: [(usize, &[u64]); 3] = [(2, &[1, 3]), (1, &[2, 3, 4]), (2, &[2, 4])];
+    let expected: [(usize, &[u64]); 3] = [(2, &[1, 3]), (1, &[2, 3, 4]), (2, &[2, 8])];
     for (stretches, (fault_count, lost)) in stretches.into_iter().zip(expected) {
         let (disk, store) = scene.flipped(0, 0);
         let file = disk.open(&store.log_path(id), OpenHow::ReadWrite).unwrap();

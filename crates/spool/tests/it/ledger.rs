@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use creel_record::{EventId, SessionId};
+use creel_record::{EventId, SessionId, Source};
 use creel_spool::{
     Change, EventsFrom, HealError, Mint, ReadError, Rebuild, RowFilter, Store, TransactError,
     Visibility, WriteError, to_row,
@@ -123,7 +123,7 @@ impl Ledger {
             let is_ours = known.contains(&event.id)
                 || event.fact.text() == Some(AFTER_REPAIR)
                 || event.fact.type_name() == "orb.spool.healed"
-                || (!self.spoiled.is_empty() && event.sequence == 1);
+                || (!self.spoiled.is_empty() && event.source == Source::Maintenance);
             assert!(is_ours, "{event:?} came from nowhere");
         }
     }

@@ -9,6 +9,7 @@ mod faults;
 mod golden;
 mod laws;
 mod ledger;
+mod lost_starts;
 mod mint;
 mod processes;
 mod refusals;

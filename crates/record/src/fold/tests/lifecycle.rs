@@ -424,3 +424,12 @@ fn the_state_carries_the_time_of_its_last_change() {
     assert_eq!(story.session.state_since, finished_at);
     assert_ne!(story.session.updated, finished_at);
 }
+
+#[test]
+fn a_run_whose_return_is_lost_awaits_and_nothing_is_asked_again() {
+    check(
+        Headless,
+        &[Owed, Observe(EndReason::Returned)],
+        "awaiting, shelf error; run 1 completed (returned); owed nothing",
+    );
+}
