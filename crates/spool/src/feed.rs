@@ -66,8 +66,7 @@ fn put(store: &Store, line: &[u8]) -> Growth {
 }
 
 fn append(store: &Store, line: &[u8]) -> io::Result<Growth> {
-    let path = path(store);
-    let open = || store.fs().open(&path, OpenHow::Append);
+    let open = || open_to_add(store);
     let (file, stat) = lock(store, LockMode::Shared, &open)?;
     if stat.len_bytes == 0 {
         // The first writer after a loss: the others' rows are missing, and the header says so.
@@ -76,6 +75,25 @@ fn append(store: &Store, line: &[u8]) -> io::Result<Growth> {
     }
     write_once(file.as_ref(), line, stat.len_bytes)?;
     growth(store, file.as_ref(), stat.len_bytes)
+}
+
+/// Opens the feed to add to it, and makes it where there is none.
+fn open_to_add(store: &Store) -> io::Result<Box<dyn FsFile>> {
+    let path = path(store);
+    match store.fs().open(&path, OpenHow::Append) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make_dir(store)?;
+            store.fs().open(&path, OpenHow::Append)
+        }
+        other => other,
+    }
+}
+
+/// Makes the feed's directory, which is as disposable as the feed. One of a store that is gone is
+/// not made.
+fn make_dir(store: &Store) -> io::Result<()> {
+    store.fs().stat(store.spool_dir())?;
+    store.fs().create_dir_all(store.index_dir())
 }
 
 /// Tells whether more was added to the feed than it was made with, and so whether half of it may

@@ -13,7 +13,9 @@ use crate::convert::{RowFlags, to_row};
 use crate::error::ReadError;
 use crate::feed::content::Content;
 use crate::feed::line::{self, Header};
-use crate::feed::{Growth, first_generation, growth, is_named, lock, path, peek, replace};
+use crate::feed::{
+    Growth, first_generation, growth, is_named, lock, open_to_add, path, peek, replace,
+};
 use crate::store::Store;
 
 /// Makes the feed anew from the snapshots.
@@ -27,8 +29,7 @@ pub(crate) fn remake(store: &Store) -> io::Result<()> {
 /// carried over.
 fn begin(store: &Store) -> io::Result<()> {
     let path = path(store);
-    let (file, stat) =
-        lock(store, LockMode::Exclusive, &|| store.fs().open(&path, OpenHow::Append))?;
+    let (file, stat) = lock(store, LockMode::Exclusive, &|| open_to_add(store))?;
     let content = Content::read(file.as_ref())?;
     if content.is_whole
         && content.header.as_ref().is_some_and(|header| header.is_of(store.boot_id()))

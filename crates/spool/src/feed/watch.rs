@@ -12,8 +12,9 @@ use creel_sys::fs::{FileId, FsFile, OpenHow};
 use creel_sys::watch::{DirWatch, Waited, WatchError};
 use thiserror::Error;
 
+use crate::access::Access;
 use crate::feed::line::{self, Line};
-use crate::feed::{path, peek};
+use crate::feed::{make_dir, path, peek};
 use crate::file::read_from;
 use crate::store::Store;
 
@@ -80,16 +81,29 @@ enum Begin {
 }
 
 impl Store {
-    /// Watches the feed for changes from now on.
+    /// Watches the feed for changes from now on. Its directory is made where there is none.
     ///
     /// # Errors
     /// When no watch is left or the feed can't be read.
     pub fn watch(&self) -> Result<FeedWatch, FeedWatchError> {
-        let dir = DirWatch::new(self.index_dir())?;
+        let dir = watch_dir(self)?;
         let mut watch =
             FeedWatch { store: self.clone(), dir, at: None, unsettled: BTreeSet::new() };
         watch.at = watch.open(Begin::AtEnd).map_err(|source| watch.failed(source))?;
         Ok(watch)
+    }
+}
+
+/// Watches the directory of the feed.
+fn watch_dir(store: &Store) -> Result<DirWatch, FeedWatchError> {
+    match DirWatch::new(store.index_dir()) {
+        Err(WatchError::Io { source, path })
+            if source.kind() == io::ErrorKind::NotFound && *store.access() == Access::ReadWrite =>
+        {
+            make_dir(store).map_err(|source| FeedWatchError::Io { path, source })?;
+            Ok(DirWatch::new(store.index_dir())?)
+        }
+        other => Ok(other?),
     }
 }
 
@@ -104,7 +118,7 @@ impl FeedWatch {
     /// Waits until something changed since the last call; nothing when `deadline` passed first.
     ///
     /// # Errors
-    /// When the directory is gone or the feed can't be read.
+    /// When the directory can't be watched or the feed can't be read.
     pub fn wait(&mut self, deadline: Duration) -> Result<Changed, FeedWatchError> {
         let deadline = Deadline::after(deadline);
         loop {
@@ -117,7 +131,11 @@ impl FeedWatch {
             } else {
                 deadline.min(Deadline::after(MAX_UNSETTLED))
             };
-            if self.dir.wait(within.remaining())? == Waited::TimedOut {
+            let waited = match self.dir.wait(within.remaining()) {
+                Err(WatchError::Gone { .. }) => return self.begin_again(),
+                other => other?,
+            };
+            if waited == Waited::TimedOut {
                 if !self.unsettled.is_empty() && !deadline.is_past() {
                     let ids = std::mem::take(&mut self.unsettled).into_iter().collect();
                     return Ok(Changed { ids, is_gap: false });
@@ -127,6 +145,14 @@ impl FeedWatch {
                 }
             }
         }
+    }
+
+    /// Watches the directory that has the name now; any session may have changed meanwhile.
+    fn begin_again(&mut self) -> Result<Changed, FeedWatchError> {
+        self.dir = watch_dir(&self.store)?;
+        self.at = self.open(Begin::AtEnd).map_err(|source| self.failed(source))?;
+        self.unsettled.clear();
+        Ok(Changed { ids: Vec::new(), is_gap: true })
     }
 
     fn failed(&self, source: io::Error) -> FeedWatchError {

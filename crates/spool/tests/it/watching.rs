@@ -122,6 +122,67 @@ fn a_feed_that_is_made_anew_is_a_gap() {
     assert!(changed.ids.contains(&session_id(2)), "{changed:?}");
 }
 
+/// Removes the directory of the feed.
+fn remove_indexes(scene: &Scene) {
+    std::fs::remove_dir_all(scene.store.root().join("indexes")).unwrap();
+}
+
+#[test]
+fn a_watch_makes_the_directory_that_is_missing() {
+    let mut scene = Scene::new();
+    remove_indexes(&scene);
+    let mut watch = scene.store.watch().unwrap();
+    check(&mut watch, &[], false);
+    scene.append(1);
+    assert!(watch.wait(WAIT).unwrap().is_gap, "the feed is new");
+    scene.append(2);
+    check(&mut watch, &[session_id(2)], false);
+}
+
+#[test]
+fn a_writer_makes_the_feed_and_its_directory_anew() {
+    let mut scene = Scene::new();
+    remove_indexes(&scene);
+    scene.append(1);
+    assert!(scene.feed().exists());
+    remove_indexes(&scene);
+    assert_eq!(scene.store.rows(RowFilter::All).unwrap().len(), 2);
+    assert!(scene.feed().exists());
+}
+
+#[test]
+fn a_watch_goes_on_when_its_directory_is_removed() {
+    let mut scene = Scene::new();
+    let mut watch = scene.store.watch().unwrap();
+    for _ in 0..3 {
+        remove_indexes(&scene);
+        scene.append(1);
+        let mut gaps = 0;
+        // The loss of the feed, the loss of the directory and the new feed are gaps; how many of
+        // them are told apart depends on who is first.
+        loop {
+            let changed = watch.wait(Duration::ZERO).unwrap();
+            if changed.is_empty() {
+                break;
+            }
+            gaps += u32::from(changed.is_gap);
+        }
+        assert!(gaps > 0);
+        scene.append(2);
+        check(&mut watch, &[session_id(2)], false);
+    }
+}
+
+#[test]
+fn a_watch_with_nobody_writing_reports_the_loss_of_its_directory() {
+    let scene = Scene::new();
+    let mut watch = scene.store.watch().unwrap();
+    remove_indexes(&scene);
+    assert!(watch.wait(WAIT).unwrap().is_gap);
+    while !watch.wait(Duration::ZERO).unwrap().is_empty() {}
+    assert!(scene.store.index_dir().exists());
+}
+
 #[test]
 fn a_change_whose_writer_died_before_its_row_is_reported_in_the_end() {
     let scene = Scene::new();
