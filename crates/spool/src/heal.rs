@@ -25,7 +25,7 @@ use crate::damage::Fault;
 use crate::error::WriteError;
 use crate::feed;
 use crate::file::keep;
-use crate::load::{State, Stored, keep_in, stored};
+use crate::load::{State, Stored, keep_in, set_aside, stored};
 use crate::log_file::{LockError, LockedLog, lock_as_it_is};
 use crate::publish;
 use crate::store::Store;
@@ -95,6 +95,8 @@ pub struct Healed {
     pub kept_as: Option<PathBuf>,
     /// The sequences whose events are lost.
     pub lost: Vec<u64>,
+    /// True when there was only a part of a first line, and the session is gone.
+    pub is_removed: bool,
 }
 
 impl Store {
@@ -116,6 +118,9 @@ impl Store {
         let stored = stored(self, id).map_err(io("read the snapshot"))?;
         let audit = audit(log.file.as_ref(), (id, log.stat.len_bytes), &stored)
             .map_err(io("read the log"))?;
+        if audit.is_unfinished(&stored) && self.kept_snapshot(id).is_none() {
+            return self.remove_unfinished(id, &log, audit);
+        }
         let findings = audit.findings(&stored, log.stat.len_bytes);
         let is_shorter = findings.iter().any(|f| matches!(f, Finding::LogShorter { .. }));
         if audit.faults.is_empty() && !log.stat.is_read_only && !is_shorter {
@@ -144,7 +149,36 @@ impl Store {
         if is_changed {
             self.publish_healed(id, log.file.as_ref(), &mut state)?;
         }
-        Ok(Healed { id, is_changed, faults: Vec::new(), kept_as: None, lost: Vec::new() })
+        Ok(Healed {
+            id,
+            is_changed,
+            faults: Vec::new(),
+            kept_as: None,
+            lost: Vec::new(),
+            is_removed: false,
+        })
+    }
+
+    /// Removes the log of a creation that no writer finished; its bytes are kept.
+    fn remove_unfinished(
+        &self,
+        id: SessionId,
+        log: &LockedLog,
+        audit: Audit,
+    ) -> Result<Healed, HealError> {
+        let io = |what| move |source| HealError::Io { id, what, source };
+        let mut kept_as = None;
+        for fault in &audit.faults {
+            let name = set_aside(self, id, log.file.as_ref(), fault)
+                .map_err(io("keep the unfinished line"))?;
+            kept_as = Some(PathBuf::from(name));
+        }
+        self.fs()
+            .remove_file(&self.log_path(id))
+            .and_then(|()| self.fs().sync_dir(self.spool_dir()))
+            .map_err(io("remove the log"))?;
+        let (faults, lost) = (audit.faults, Vec::new());
+        Ok(Healed { id, is_changed: true, faults, kept_as, lost, is_removed: true })
     }
 
     fn replace_log(
@@ -169,7 +203,14 @@ impl Store {
             self.publish_healed(id, new.file.as_ref(), &mut state)?;
         }
         let kept_as = Some(PathBuf::from(old.kept_as));
-        Ok(Healed { id, is_changed: true, faults: audit.faults, kept_as, lost: new.lost })
+        Ok(Healed {
+            id,
+            is_changed: true,
+            faults: audit.faults,
+            kept_as,
+            lost: new.lost,
+            is_removed: false,
+        })
     }
 
     /// Keeps the old log whole, and the snapshot that says what was published of it, durably.

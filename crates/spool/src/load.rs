@@ -194,12 +194,18 @@ fn mark(store: &Store, id: SessionId, file: &dyn FsFile, damage: Damage) -> Writ
     WriteError::Damaged { id, damage }
 }
 
-/// Keeps a torn tail, durably, before it is cut.
-fn set_aside(store: &Store, id: SessionId, file: &dyn FsFile, fault: &Fault) -> io::Result<()> {
+/// Keeps a torn tail, durably, before it is cut; returns where, below the session's directory.
+pub(crate) fn set_aside(
+    store: &Store,
+    id: SessionId,
+    file: &dyn FsFile,
+    fault: &Fault,
+) -> io::Result<String> {
     let len = usize::try_from(fault.len_bytes).map_err(io::Error::other)?;
     let bytes = read_exact_at(file, fault.offset_bytes, len)?;
     let dir = store.session_dir(id).join("torn");
-    keep_in(store, &dir, &bytes, &|n| format!("{}-{n}.bin", fault.offset_bytes)).map(|_| ())
+    let name = keep_in(store, &dir, &bytes, &|n| format!("{}-{n}.bin", fault.offset_bytes))?;
+    Ok(format!("torn/{name}"))
 }
 
 /// Keeps bytes in a directory of a session under the first free of numbered names; durably.

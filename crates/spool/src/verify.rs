@@ -33,6 +33,9 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// What else does not fit.
     pub findings: Vec<Finding>,
+    /// True when the log has nothing but a part of its first line: a creation that no writer
+    /// finished and nobody was told of. That is no damage; a heal clears it away.
+    pub is_unfinished: bool,
 }
 
 impl Report {
@@ -125,8 +128,13 @@ impl Store {
         if audit.is_folded_whole && !is_index_good {
             findings.push(Finding::RunIndexDiffers);
         }
+        let is_unfinished = audit.is_unfinished(&stored) && !log.stat.is_read_only;
         let Audit { event_count, faults, .. } = audit;
-        let report = Report { id, len_bytes, event_count, faults, findings };
+        let mut report = Report { id, len_bytes, event_count, faults, findings, is_unfinished };
+        if is_unfinished {
+            report.faults.clear();
+            report.findings.clear();
+        }
         if report.needs_heal() && !log.stat.is_read_only && *self.access() == Access::ReadWrite {
             // A mark that fails is made by the next writer, which finds the same damage.
             let _ = log.file.set_read_only(true);
@@ -203,6 +211,13 @@ pub(crate) fn audit(
 }
 
 impl Audit {
+    /// True when all there is of the session is a part of its first line.
+    pub(crate) fn is_unfinished(&self, stored: &Stored) -> bool {
+        let is_torn =
+            matches!(self.faults.as_slice(), [fault] if fault.kind == FaultKind::TornTail);
+        is_torn && self.event_count == 0 && matches!(stored, Stored::Missing)
+    }
+
     fn compare(&mut self, snapshot: Option<&Snapshot>) {
         let Some(snapshot) = snapshot else { return };
         if self.last_sequence == snapshot.log.sequence {

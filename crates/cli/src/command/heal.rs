@@ -69,7 +69,7 @@ fn one(
     context: &Context,
 ) -> Result<MaintenanceView, Report> {
     let mut view = verify::view(&store.verify(id)?);
-    if view.is_sound {
+    if view.is_sound && view.problems.is_empty() {
         return Ok(view);
     }
     if is_dry {
@@ -78,17 +78,24 @@ fn one(
     }
     let mut mint = Mint { now: context.now(), event_id: &mut || context.event_id() };
     let healed = store.heal(id, &mut mint)?;
+    view.repairs = repairs(&healed);
+    if healed.is_removed {
+        return Ok(view);
+    }
     let after = store.verify(id)?;
     view.is_sound = after.is_clean();
     view.event_count = after.event_count;
-    view.repairs = repairs(&healed);
     Ok(view)
 }
 
 fn repairs(healed: &Healed) -> Vec<String> {
     let mut repairs = Vec::new();
     if let Some(path) = &healed.kept_as {
-        repairs.push(format!("the log was written anew; the old one is {}", path.display()));
+        repairs.push(if healed.is_removed {
+            format!("the log was removed; what it had is {}", path.display())
+        } else {
+            format!("the log was written anew; the old one is {}", path.display())
+        });
     }
     if !healed.lost.is_empty() {
         let named: Vec<String> =

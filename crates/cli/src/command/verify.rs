@@ -63,11 +63,17 @@ pub(crate) fn view(audit: &Audit) -> MaintenanceView {
         offset_bytes: None,
         detail: finding.to_string(),
     });
+    let unfinished = audit.is_unfinished.then(|| ProblemView {
+        part: "log".to_owned(),
+        offset_bytes: Some(0),
+        detail: "an unfinished creation, which nobody was told of; `creel heal` clears it away"
+            .to_owned(),
+    });
     MaintenanceView {
         id: audit.id.to_string(),
         is_sound: audit.is_clean(),
         event_count: audit.event_count,
-        problems: faults.chain(findings).collect(),
+        problems: faults.chain(findings).chain(unfinished).collect(),
         repairs: Vec::new(),
     }
 }
@@ -79,7 +85,8 @@ pub(crate) fn view(audit: &Audit) -> MaintenanceView {
 pub(crate) fn print(view: &MaintenanceView, context: &mut Context) -> Result<(), Report> {
     let word = if view.is_sound { "sound" } else { "damaged" };
     context.output.line(&format!("{} {word}, events {}", view.id, view.event_count))?;
-    let problems = view.problems.iter().map(|problem| ("wrong", &problem.detail));
+    let word = if view.is_sound { "note" } else { "wrong" };
+    let problems = view.problems.iter().map(|problem| (word, &problem.detail));
     let repairs = view.repairs.iter().map(|repair| ("repair", repair));
     for (word, text) in problems.chain(repairs) {
         context.output.line(&format!("  {word}: {}", terminal::line(text, usize::MAX)))?;
