@@ -11,7 +11,7 @@ use crate::report::Report;
 impl From<&Refusal> for Code {
     fn from(refusal: &Refusal) -> Self {
         match refusal {
-            Refusal::TooLong { .. } => Self::TooLong,
+            Refusal::TooLong { .. } | Refusal::EnvironmentTooLong { .. } => Self::TooLong,
             Refusal::Empty { .. } => Self::Empty,
             Refusal::ControlCharacter { .. } => Self::ControlCharacter,
             Refusal::ReservedKey { .. } => Self::ReservedKey,
@@ -55,6 +55,9 @@ fn next(refusal: &Refusal, id: &str) -> String {
             "creel session artifact PATH".to_owned()
         }
         Refusal::TooLong { what, .. } => format!("the same command with less text as {what}"),
+        Refusal::EnvironmentTooLong { largest, .. } => {
+            format!("the same command with a shorter {largest}")
+        }
         Refusal::Empty { what } => format!("the same command with some text as {what}"),
         Refusal::ControlCharacter { what } => format!("the same command with one line as {what}"),
         Refusal::NotAskable { .. } => "creel --help".to_owned(),

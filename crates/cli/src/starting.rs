@@ -19,6 +19,7 @@ pub(crate) mod right;
 mod shims;
 pub(crate) mod terms;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -97,10 +98,18 @@ impl Starter {
     /// Finds the target of a session, on the PATH that its launch had, else on the caller's.
     ///
     /// # Errors
-    /// When the catalog has it no more, or its program is gone.
-    pub(crate) fn target_of(&self, session: &Session) -> Result<Chosen, Report> {
+    /// When the catalog has it no more, its program is gone, or the creation can't be read.
+    pub(crate) fn target_of(&self, store: &Store, session: &Session) -> Result<Chosen, Report> {
+        self.target_in(session, &store.environment(session.id, session)?)
+    }
+
+    fn target_in(
+        &self,
+        session: &Session,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Chosen, Report> {
         let name = session.target();
-        let launch_path = session.environment.get("PATH").map(OsString::from);
+        let launch_path = environment.get("PATH").map(OsString::from);
         let first = launch_path.as_ref().map(|path| choice::find(&self.catalog, &name, path));
         match first {
             Some(Ok(chosen)) => Ok(chosen),
@@ -118,9 +127,11 @@ impl Starter {
         session: &Session,
         wanted: &Wanted,
     ) -> Result<Composed, Report> {
-        let Chosen { target, program } = self.target_of(session)?;
+        let environment = store.environment(session.id, session)?;
+        let Chosen { target, program } = self.target_in(session, &environment)?;
+        let (base, terms) = Terms::split(environment);
         let credentials = target.environment_from(self.variables.iter().cloned()).credentials;
-        self.check_credentials(session, &credentials)?;
+        self.check_credentials(session, &terms.missing(&credentials))?;
         let surroundings = Surroundings {
             program,
             orb_root: store.root().to_owned(),
@@ -128,7 +139,9 @@ impl Starter {
             shim_dir: self.shim_dir.clone(),
             creel_exe: self.creel_exe.clone(),
             privilege: privilege(),
+            base,
             credentials,
+            keeps_output: terms.keeps_output,
             fresh_native_id: uuid::Uuid::new_v4().to_string(),
             machine: Machine {
                 machine_id: boot::machine_id(),
@@ -139,13 +152,7 @@ impl Starter {
             .map_err(|error| refused(session, &error))
     }
 
-    fn check_credentials(
-        &self,
-        session: &Session,
-        present: &[(String, String)],
-    ) -> Result<(), Report> {
-        let (_, terms) = Terms::split(session);
-        let missing = terms.missing(present);
+    fn check_credentials(&self, session: &Session, missing: &[String]) -> Result<(), Report> {
         if missing.is_empty() || self.credentials == Credentials::Optional {
             return Ok(());
         }

@@ -1,5 +1,7 @@
 //! From the record's types to the published shapes.
 
+use std::collections::BTreeMap;
+
 use creel_api::inspect::{
     DispatchView, LeaseView, PathsView, RequestView, ResultView, RunView, SessionView,
 };
@@ -82,6 +84,8 @@ pub(crate) struct Beside {
     pub(crate) runs: Vec<Run>,
     /// The launch prompt.
     pub(crate) prompt: Option<String>,
+    /// The environment that the launch kept.
+    pub(crate) environment: BTreeMap<String, String>,
     /// The open questions with their texts.
     pub(crate) requests: Vec<RequestView>,
     /// Who holds the lease.
@@ -123,7 +127,7 @@ pub(crate) fn session(store: &Store, published: &Published, beside: Beside) -> S
         cwd: session.cwd.clone(),
         key: session.key.as_ref().map(|key| key.key.clone()),
         prompt: beside.prompt,
-        environment: session.environment.clone(),
+        environment: beside.environment,
         root_session_id: session.root_session_id.to_string(),
         depth: session.depth,
         native_session_id: session.native_session_id.clone(),

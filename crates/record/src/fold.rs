@@ -134,7 +134,6 @@ fn create(event: &Event, created: &SessionCreated, cursor: &Cursor<'_>) -> Sessi
         key: created.key.clone(),
         prompt,
         operator_prompt: prompt,
-        environment: created.environment.clone(),
         title: created.title.clone(),
         description: created.description.clone(),
         interface: std::collections::BTreeMap::new(),

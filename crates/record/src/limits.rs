@@ -24,8 +24,9 @@ pub const MAX_PATH_BYTES: usize = 1024;
 pub const MAX_NAME_BYTES: usize = 128;
 /// A `launch --key`.
 pub const MAX_LAUNCH_KEY_BYTES: usize = 256;
-/// The launch environment that is kept for wakes, as encoded in JSON.
-pub const MAX_ENVIRONMENT_BYTES: usize = 4 * 1024;
+/// The launch environment that is kept for wakes, as encoded in JSON: what Linux takes as one
+/// variable, which is the most that a long PATH can have.
+pub const MAX_ENVIRONMENT_BYTES: usize = 128 * 1024;
 /// Runs kept in the snapshot: a turn and its two re-prompts, and the run before it. Older ones are
 /// in the run index.
 pub const MAX_RECENT_RUNS: usize = 4;
@@ -37,8 +38,9 @@ pub const MAX_RECENT_ARTIFACTS: usize = 2;
 pub const MAX_DISPATCHES: usize = 24;
 /// A snapshot file.
 pub const MAX_SNAPSHOT_BYTES: usize = 64 * 1024;
-/// A log line: a payload in which every byte needs a six-byte escape, and its envelope.
-pub const MAX_LINE_BYTES: usize = 6 * MAX_PAYLOAD_BYTES + 64 * 1024;
+/// A log line: a payload in which every byte needs a six-byte escape, the environment of a creation
+/// and the envelope.
+pub const MAX_LINE_BYTES: usize = 6 * MAX_PAYLOAD_BYTES + MAX_ENVIRONMENT_BYTES + 64 * 1024;
 /// The detail line of a run's end, as encoded in JSON; longer ones are cut.
 pub const MAX_DETAIL_BYTES: usize = 200;
 /// A harness's own session id, as encoded in JSON; a longer one is not kept.

@@ -16,6 +16,20 @@ pub enum Refusal {
         /// The bound.
         max_bytes: usize,
     },
+    /// A kept environment over its bound.
+    #[error(
+        "kept environment has {len_bytes} bytes, {largest_bytes} of them in {largest}; at most {max_bytes} are taken"
+    )]
+    EnvironmentTooLong {
+        /// Its length.
+        len_bytes: usize,
+        /// The bound.
+        max_bytes: usize,
+        /// Its largest variable.
+        largest: String,
+        /// What that takes.
+        largest_bytes: usize,
+    },
     /// Text that must not be empty.
     #[error("{what} is empty")]
     Empty {
@@ -168,7 +182,7 @@ impl Refusal {
     /// Returns the stable code; each has a page of its own in the product's documentation.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::TooLong { .. } => "too-long",
+            Self::TooLong { .. } | Self::EnvironmentTooLong { .. } => "too-long",
             Self::Empty { .. } => "empty",
             Self::ControlCharacter { .. } => "control-character",
             Self::ReservedKey { .. } => "reserved-key",

@@ -112,8 +112,6 @@ pub struct Session {
     pub prompt: TextRef,
     /// The last prompt given to launch, request or resume, in the log.
     pub operator_prompt: TextRef,
-    /// The allow-listed environment of the launch.
-    pub environment: BTreeMap<String, String>,
     /// The title.
     pub title: Option<String>,
     /// The description.

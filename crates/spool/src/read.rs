@@ -1,12 +1,14 @@
 //! Reads: the snapshot, and single lines that it names.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use creel_record::limits::MAX_LINE_BYTES;
 use creel_record::line;
-use creel_record::run::{Run, TextRef};
+use creel_record::run::{LineRef, Run, TextRef};
 use creel_record::snapshot::Snapshot;
-use creel_record::{Session, SessionId};
+use creel_record::{Event, Fact, Session, SessionId};
 use creel_sys::fs::{LockMode, OpenHow, Stat, read_exact_at};
 
 use crate::convert::RowFlags;
@@ -15,6 +17,9 @@ use crate::error::ReadError;
 use crate::load::{Stored, stored};
 use crate::run_index;
 use crate::store::Store;
+
+/// How long a list waits for a session that is being created: far longer than a creation takes.
+const MAX_CREATION_WAIT: Duration = Duration::from_secs(1);
 
 /// A session as published.
 #[derive(Clone, Debug)]
@@ -65,6 +70,24 @@ impl Store {
         Ok(judged(snapshot, stat, true))
     }
 
+    /// Reads a session; one without a snapshot whose log is being written gets a moment to be
+    /// published, since it is most likely being created.
+    pub(crate) fn read_settled(&self, id: SessionId) -> Result<Published, ReadError> {
+        match self.read(id) {
+            Err(ReadError::NoSnapshot { .. }) => {}
+            other => return other,
+        }
+        let path = self.log_path(id);
+        match self.fs().open(&path, OpenHow::Read) {
+            Ok(log) => {
+                log.lock(LockMode::Shared, MAX_CREATION_WAIT).map_err(ReadError::io(&path))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(ReadError::io(&path)(error)),
+        }
+        self.read(id)
+    }
+
     fn snapshot(&self, id: SessionId) -> Result<Snapshot, ReadError> {
         match stored(self, id).map_err(ReadError::io(&self.snapshot_path(id)))? {
             Stored::Good(snapshot) => Ok(*snapshot),
@@ -92,18 +115,34 @@ impl Store {
     /// When the line is damaged, or the reference is older than a heal; a fresh snapshot then has
     /// another one.
     pub fn text(&self, id: SessionId, text: TextRef) -> Result<String, ReadError> {
+        let event = self.event_at(id, text.line)?;
+        match event.fact.text() {
+            Some(found) if found.len() as u64 == text.len_bytes => Ok(found.to_owned()),
+            _ => Err(damaged_at(id, text.line, FaultKind::NotTheEvent)),
+        }
+    }
+
+    /// Reads the environment that the launch kept, from the line of the creation. Empty when that
+    /// was lost and made again by a heal.
+    ///
+    /// # Errors
+    /// As [`Store::text`].
+    pub fn environment(
+        &self,
+        id: SessionId,
+        session: &Session,
+    ) -> Result<BTreeMap<String, String>, ReadError> {
+        let line_ref = session.prompt.line;
+        match self.event_at(id, line_ref)?.fact {
+            Fact::SessionCreated(created) => Ok(created.environment),
+            _ => Err(damaged_at(id, line_ref, FaultKind::NotTheEvent)),
+        }
+    }
+
+    /// Reads one line of a log.
+    fn event_at(&self, id: SessionId, line_ref: LineRef) -> Result<Event, ReadError> {
         let path = self.log_path(id);
-        let line_ref = text.line;
-        let damaged = |kind| {
-            let fault = Fault {
-                offset_bytes: line_ref.offset_bytes,
-                len_bytes: line_ref.len_bytes,
-                line_number: 0,
-                kind,
-                missing: (0, 0),
-            };
-            ReadError::Damaged { id, damage: Damage::Line(fault) }
-        };
+        let damaged = |kind| damaged_at(id, line_ref, kind);
         let len = usize::try_from(line_ref.len_bytes)
             .ok()
             .filter(|len| *len <= MAX_LINE_BYTES + 1)
@@ -123,12 +162,10 @@ impl Store {
         let line = bytes.strip_suffix(b"\n").ok_or_else(|| damaged(FaultKind::Unterminated))?;
         line::check(line, line_ref.previous).map_err(|_| damaged(FaultKind::Checksum))?;
         let event = line::parse(line).map_err(|_| damaged(FaultKind::NotTheEvent))?;
-        match event.fact.text() {
-            Some(found) if event.subject == id && found.len() as u64 == text.len_bytes => {
-                Ok(found.to_owned())
-            }
-            _ => Err(damaged(FaultKind::NotTheEvent)),
+        if event.subject != id {
+            return Err(damaged(FaultKind::NotTheEvent));
         }
+        Ok(event)
     }
 
     /// Returns one run, from the snapshot or the run index.
@@ -169,6 +206,12 @@ impl Store {
         runs.retain(|run| run.number < oldest);
         Ok(runs)
     }
+}
+
+fn damaged_at(id: SessionId, line: LineRef, kind: FaultKind) -> ReadError {
+    let LineRef { offset_bytes, len_bytes, .. } = line;
+    let fault = Fault { offset_bytes, len_bytes, line_number: 0, kind, missing: (0, 0) };
+    ReadError::Damaged { id, damage: Damage::Line(fault) }
 }
 
 fn judged(snapshot: Snapshot, stat: Stat, is_lock_free: bool) -> Published {

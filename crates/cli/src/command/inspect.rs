@@ -1,5 +1,6 @@
 //! `creel inspect`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
@@ -65,8 +66,13 @@ fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionVi
         Err(_) if is_damaged => session.runs.clone(),
         Err(error) => return Err(error.into()),
     };
+    let environment = match store.environment(id, session) {
+        Ok(environment) => environment,
+        Err(_) if is_damaged => BTreeMap::new(),
+        Err(error) => return Err(error.into()),
+    };
     let lease = lease_of(store, session)?;
-    let beside = Beside { runs, prompt: text(session.prompt)?, requests, lease };
+    let beside = Beside { runs, prompt: text(session.prompt)?, environment, requests, lease };
     Ok(view::session(store, published, beside))
 }
 

@@ -10,8 +10,6 @@ use creel_harness::{Start as HarnessStart, Target};
 use creel_record::command::start::Start;
 use creel_record::{Cause, Refusal, RunId, Session, Source, TurnId};
 
-use crate::starting::terms::Terms;
-
 /// The run to compose.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
@@ -77,6 +75,10 @@ pub(crate) struct Surroundings {
     pub(crate) creel_exe: PathBuf,
     /// Whose rights the agent gets.
     pub(crate) privilege: Privilege,
+    /// The variables that the launch kept for all runs.
+    pub(crate) base: Vec<(String, String)>,
+    /// False when the raw output of runs must not reach the disk.
+    pub(crate) keeps_output: bool,
     /// The harness's credentials, by name; in memory only.
     pub(crate) credentials: Vec<(String, String)>,
     /// A UUID that was never used, for a harness that takes its id from us.
@@ -126,8 +128,10 @@ pub(crate) fn compose(
             boot_id: surroundings.machine.boot_id.clone(),
         },
     )?;
-    let (base, terms) = Terms::split(session);
-    let environment = Environment { base, credentials: surroundings.credentials.clone() };
+    let environment = Environment {
+        base: surroundings.base.clone(),
+        credentials: surroundings.credentials.clone(),
+    };
     let ids = (session.id.to_string(), wanted.run_id.to_string());
     let parent = session.parent.map(|parent| parent.session_id.to_string());
     let prepared = target.plan(&Invocation {
@@ -150,7 +154,7 @@ pub(crate) fn compose(
         },
     })?;
     let mut watch = prepared.watch;
-    if !terms.keeps_output {
+    if !surroundings.keeps_output {
         watch.output_bytes = 0;
     }
     let certain_native_id = prepared.native_id.filter(|id| {

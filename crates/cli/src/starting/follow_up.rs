@@ -77,7 +77,7 @@ impl Asker<'_> {
             return Ok(text);
         };
         let earlier = self.store.text(session.id, intent.prompt)?;
-        let is_script = self.starter.target_of(session)?.target.takes_script();
+        let is_script = self.starter.target_of(self.store, session)?.target.takes_script();
         if is_script && intent.cause == Cause::Interrupt {
             // An instruction to an agent is no script.
             let commented: Vec<_> = earlier.lines().map(|line| format!("# {line}\n")).collect();

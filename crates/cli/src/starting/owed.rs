@@ -63,7 +63,7 @@ impl Asker<'_> {
     }
 
     fn reprompt(&self, session: Session, attempt: u32) -> Result<(Session, Wanted), Report> {
-        let target = self.starter.target_of(&session)?.target;
+        let target = self.starter.target_of(self.store, &session)?.target;
         let wanted = Wanted {
             run_id: self.context.run_id(),
             turn_id: self.context.turn_id(),

@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use creel_record::Session;
-
 /// `off` when the raw output of runs is not to be kept.
 const OUTPUT_LOG: &str = "CREEL_OUTPUT_LOG";
 /// The names of the credentials that the launch had, with commas between them.
@@ -34,23 +32,17 @@ impl Terms {
         environment
     }
 
-    /// Returns the variables that runs of a session get back, and the terms.
-    pub(crate) fn split(session: &Session) -> (Vec<(String, String)>, Self) {
+    /// Returns the variables of a remembered environment that runs get back, and the terms.
+    pub(crate) fn split(environment: BTreeMap<String, String>) -> (Vec<(String, String)>, Self) {
+        let mut base = environment;
         let terms = Self {
-            keeps_output: session.environment.get(OUTPUT_LOG).is_none_or(|value| value != "off"),
-            credential_names: session
-                .environment
-                .get(CREDENTIALS)
+            keeps_output: base.remove(OUTPUT_LOG).is_none_or(|value| value != "off"),
+            credential_names: base
+                .remove(CREDENTIALS)
                 .map(|names| names.split(',').map(str::to_owned).collect())
                 .unwrap_or_default(),
         };
-        let base = session
-            .environment
-            .iter()
-            .filter(|(name, _)| *name != OUTPUT_LOG && *name != CREDENTIALS)
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
-        (base, terms)
+        (base.into_iter().collect(), terms)
     }
 
     /// Returns the names of the launch's credentials that `present` lacks.

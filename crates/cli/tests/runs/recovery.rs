@@ -166,7 +166,7 @@ fn half_launched(world: &World, key: Option<&str>, script: &str) -> (SessionId, 
         depth: 0,
         first_run: FirstRun { run_id, turn_id: TurnId::ordered(now, [3; 10]) },
         cause: Cause::Launch,
-        environment: template.environment.clone(),
+        environment: store.environment(other, &template).expect("it is there"),
     };
     let draft = Draft {
         id: EventId::ordered(now, [4; 10]),

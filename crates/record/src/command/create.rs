@@ -1,10 +1,12 @@
 //! Creating a session.
 
+use std::collections::BTreeMap;
+
 use crate::command::{line, within, within_encoded};
 use crate::event::fact::SessionCreated;
 use crate::limits::{
     MAX_DESCRIPTION_BYTES, MAX_ENVIRONMENT_BYTES, MAX_LAUNCH_KEY_BYTES, MAX_NAME_BYTES,
-    MAX_PATH_BYTES, MAX_PAYLOAD_BYTES, MAX_TITLE_BYTES, encoded_len,
+    MAX_PATH_BYTES, MAX_PAYLOAD_BYTES, MAX_TITLE_BYTES, encoded_len, truncated,
 };
 use crate::refusal::Refusal;
 use crate::session::Session;
@@ -32,13 +34,26 @@ pub fn check(created: &SessionCreated) -> Result<(), Refusal> {
         line("key", &key.key, MAX_LAUNCH_KEY_BYTES)?;
         line("arguments hash", &key.arguments_hash, MAX_NAME_BYTES)?;
     }
-    let len_bytes: usize =
-        created.environment.iter().map(|(k, v)| encoded_len(k) + encoded_len(v) + 6).sum();
-    if len_bytes > MAX_ENVIRONMENT_BYTES {
-        let what = "kept environment";
-        return Err(Refusal::TooLong { what, len_bytes, max_bytes: MAX_ENVIRONMENT_BYTES });
+    environment(&created.environment)
+}
+
+fn environment(environment: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    let variable_bytes = |(name, value): (&String, &String)| {
+        // Quotes, a colon and a comma.
+        encoded_len(name) + encoded_len(value) + 6
+    };
+    let len_bytes: usize = environment.iter().map(variable_bytes).sum();
+    if len_bytes <= MAX_ENVIRONMENT_BYTES {
+        return Ok(());
     }
-    Ok(())
+    let largest = environment.iter().max_by_key(|variable| variable_bytes(*variable));
+    let name = largest.map(|(name, _)| truncated(name, MAX_NAME_BYTES)).unwrap_or_default();
+    Err(Refusal::EnvironmentTooLong {
+        len_bytes,
+        max_bytes: MAX_ENVIRONMENT_BYTES,
+        largest: name.to_owned(),
+        largest_bytes: largest.map(variable_bytes).unwrap_or_default(),
+    })
 }
 
 /// Checks a prompt.

@@ -6,10 +6,10 @@ use crate::dispatch::Dispatch;
 use crate::event::fact::{LaunchKey, Parent, ProcessFacts};
 use crate::ids::{EventId, RequestId, RunId, SessionId, ThreadId, TurnId};
 use crate::limits::{
-    MAX_CGROUP_BYTES, MAX_DESCRIPTION_BYTES, MAX_DETAIL_BYTES, MAX_DISPATCHES,
-    MAX_ENVIRONMENT_BYTES, MAX_INTERFACE_BYTES, MAX_LAUNCH_KEY_BYTES, MAX_MACHINE_ID_BYTES,
-    MAX_NAME_BYTES, MAX_NATIVE_ID_BYTES, MAX_OPEN_QUESTIONS, MAX_PATH_BYTES, MAX_RECENT_ARTIFACTS,
-    MAX_RECENT_RUNS, MAX_SLICES_BYTES, MAX_SNAPSHOT_BYTES, MAX_TITLE_BYTES,
+    MAX_CGROUP_BYTES, MAX_DESCRIPTION_BYTES, MAX_DETAIL_BYTES, MAX_DISPATCHES, MAX_INTERFACE_BYTES,
+    MAX_LAUNCH_KEY_BYTES, MAX_MACHINE_ID_BYTES, MAX_NAME_BYTES, MAX_NATIVE_ID_BYTES,
+    MAX_OPEN_QUESTIONS, MAX_PATH_BYTES, MAX_RECENT_ARTIFACTS, MAX_RECENT_RUNS, MAX_SLICES_BYTES,
+    MAX_SNAPSHOT_BYTES, MAX_TITLE_BYTES,
 };
 use crate::question::Question;
 use crate::run::{LineRef, ResultRef, Run, TextRef};
@@ -232,7 +232,6 @@ fn maximal() -> Session {
         }),
         prompt: text_ref(),
         operator_prompt: text_ref(),
-        environment: full_map(MAX_ENVIRONMENT_BYTES),
         title: Some(filled(MAX_TITLE_BYTES)),
         description: Some(filled(MAX_DESCRIPTION_BYTES)),
         interface: full_map(MAX_INTERFACE_BYTES),

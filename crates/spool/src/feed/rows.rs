@@ -163,7 +163,7 @@ impl Rows {
 
     /// Adds a session as its snapshot has it.
     fn look_up(&mut self, store: &Store, id: SessionId) {
-        let published = match store.read(id) {
+        let published = match store.read_settled(id) {
             Ok(published) => published,
             Err(ReadError::NotFound { .. }) => return,
             Err(error) => return self.unreadable.push((id, error)),

@@ -1,5 +1,7 @@
 //! Making a lost creation again from the snapshot.
 
+use std::collections::BTreeMap;
+
 use creel_record::event::Draft;
 use creel_record::event::fact::{FirstRun, SessionCreated};
 use creel_record::source::Source;
@@ -11,8 +13,8 @@ use crate::heal::{HealError, Mint};
 /// The type of the event.
 pub(super) const TYPE: &str = "orbh.session.created";
 
-/// Makes the creation of a session from its snapshot. Its prompt is empty: only the kept log has
-/// it, damaged, and a prompt may be run.
+/// Makes the creation of a session from its snapshot. Its prompt and environment are empty: only the
+/// kept log has them, damaged, and a prompt may be run.
 pub(super) fn draft(old: &Old<'_>, mint: &mut Mint<'_>) -> Result<Draft, HealError> {
     let Some(snapshot) = old.snapshot else { return Err(HealError::NoCreation { id: old.id }) };
     let session = &snapshot.session;
@@ -37,7 +39,7 @@ pub(super) fn draft(old: &Old<'_>, mint: &mut Mint<'_>) -> Result<Draft, HealErr
         depth: session.depth,
         first_run,
         cause,
-        environment: session.environment.clone(),
+        environment: BTreeMap::new(),
     };
     let (source, time) = (Source::Maintenance, session.started);
     Ok(Draft { id, source, time, fact: created.into() })

@@ -5,6 +5,7 @@
 
 mod bits;
 mod crash;
+mod creating;
 mod faults;
 mod golden;
 mod laws;

@@ -107,6 +107,18 @@ fn a_launch_is_bounded() {
 }
 
 #[test]
+fn a_refused_environment_names_its_largest_variable() {
+    let mut launch = created(Mode::Headless);
+    let path = ("PATH".to_owned(), "x".repeat(MAX_ENVIRONMENT_BYTES - 10));
+    launch.environment = BTreeMap::from([path, ("LANG".to_owned(), "C".to_owned())]);
+    let expected =
+        "kept environment has 131083 bytes, 131072 of them in PATH; at most 131072 are taken";
+    assert_eq!(create::check(&launch).unwrap_err().to_string(), expected);
+    launch.environment.remove("LANG");
+    create::check(&launch).unwrap();
+}
+
+#[test]
 fn kept_things_are_bounded() {
     let session = live();
     bounded("title", MAX_TITLE_BYTES, |text| keep::register(&session, text, ""));
