@@ -1,6 +1,7 @@
 use super::*;
 
-use std::process::Command;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 use crate::os::scripted::{Scripted, as_plain_user, identity, in_own_process};
 
@@ -20,12 +21,17 @@ fn descendants_are_found_at_every_depth() {
 
 #[test]
 fn an_environment_is_read_by_whole_names() {
-    let child = Command::new("sleep")
-        .arg("1000")
+    let child = Command::new("cat")
+        .arg("-")
         .env_clear()
         .envs([("A_LONG", "no"), ("A", "x=y z"), ("EMPTY", "")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn();
-    let mut child = child.expect("sleep");
+    let mut child = child.expect("cat");
+    // A program has its environment a moment after `spawn` returns: once it answers, it has.
+    child.stdin.as_mut().expect("a pipe").write_all(b"?").expect("a reader");
+    child.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("an answer");
     let pid = i32::try_from(child.id()).expect("a pid");
     let check = |name: &str, expected: Environ| {
         assert_eq!(environ_value(pid, name), expected, "{name}");
@@ -34,7 +40,7 @@ fn an_environment_is_read_by_whole_names() {
     check("EMPTY", Environ::Value(String::new()));
     check("A_LON", Environ::Absent);
     check("B", Environ::Absent);
-    assert_eq!(cmdline(pid), ["sleep", "1000"]);
+    assert_eq!(cmdline(pid), ["cat", "-"]);
     child.kill().expect("our child");
     child.wait().expect("our child");
     check("A", Environ::Gone);
