@@ -88,8 +88,7 @@ impl AsFd for SessionChild {
 pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
     let inherited = Inherited::new(&command.inherited)?;
     let program = Program::new(&command)?;
-    let (failure, report) = pipe_with(PipeFlags::CLOEXEC)?;
-    let report = fcntl_dupfd_cloexec(&report, inherited.above)?;
+    let (failure, report) = failure_pipe(inherited.above)?;
     let mut child = Command::new(&command.program);
     child
         .env_clear()
@@ -116,6 +115,12 @@ pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
     }
     let identity = ProcessIdentity::of(pid)?.ok_or(io::ErrorKind::NotFound)?;
     Ok(SessionChild { identity, handle })
+}
+
+/// Makes a pipe whose writing end is above every number the child gets.
+fn failure_pipe(above: RawFd) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (failure, report) = pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((failure, fcntl_dupfd_cloexec(report, above)?))
 }
 
 /// Reads what the child reports: an error number, or the end, which comes with `exec`.
