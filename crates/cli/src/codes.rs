@@ -90,6 +90,7 @@ codes! {
     SessionExists => "session-exists" Refused;
     SettingsInvalid => "settings-invalid" Unavailable;
     SpawnFailed => "spawn-failed" Internal;
+    StillAlive => "still-alive" Internal;
     StillPending => "still-pending" Internal;
     SnapshotInvalid => "snapshot-invalid" Corrupt;
     StoreMissing => "store-missing" Unavailable;

@@ -17,6 +17,8 @@ use crate::scope::{Scope, Selection};
 
 mod store;
 
+pub(crate) use store::Recorded;
+
 /// One call of one verb.
 #[derive(Debug)]
 pub(crate) struct Context {

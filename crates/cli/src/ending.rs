@@ -8,12 +8,12 @@ use creel_keeper::client::{Client, ClientError};
 use creel_record::command::end::{AskedEnd, request_end};
 use creel_record::{EndReason, Run, Session, SessionId};
 use creel_spool::Store;
-use creel_sys::process::{ProcessIdentity, Signal};
 
 use crate::codes::Code;
-use crate::context::Context;
+use crate::context::{Context, Recorded};
 use crate::dispatching::living_children;
 use crate::kinship::{self, Act};
+use crate::machinery::Machinery;
 use crate::output::say;
 use crate::report::{Report, chain};
 use crate::settings::Settings;
@@ -25,6 +25,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How long an asked run may take to be gone: the longest grace of the built-in recipes, the time
 /// after which what is left is killed, and as much again for a busy machine.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
+
+/// How long killed processes of ours may take to be gone.
+const KILLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The end of one session.
 #[derive(Debug)]
@@ -64,12 +67,27 @@ impl Ending {
         self.check_children(&before)?;
         let recorded =
             context.record(&self.store, self.id, |session| request_end(session, &self.asked))?;
-        let word = if recorded.already.is_some() { "Already" } else { "Recorded" };
-        say(&format!("{word}: {} {}", self.asked.reason, self.id));
+        self.tell(&recorded);
         let Some(run) = recorded.session.live_run() else { return Ok(()) };
         context.output.flush()?;
         let inside = caller == Some(self.id) || context.environment.caller()? == Some(self.id);
         see_out((&self.store, self.verb), &recorded.session, run, inside)
+    }
+
+    /// Tells the person what the record holds now.
+    fn tell(&self, recorded: &Recorded<()>) {
+        let (session, reason) = (&recorded.session, self.asked.reason);
+        match session.live_run().filter(|run| run.is_returned() && reason == EndReason::Killed) {
+            // A return stands against a kill: what is killed is a process with no more to say.
+            Some(run) => say(&format!(
+                "Recorded: the end of run {}, which had returned; session {} stays {}",
+                run.number,
+                self.id,
+                session.work_state()
+            )),
+            None if recorded.already.is_some() => say(&format!("Already: {reason} {}", self.id)),
+            None => say(&format!("Recorded: {reason} {}", self.id)),
+        }
     }
 
     fn check_children(&self, session: &Session) -> Result<(), Report> {
@@ -114,8 +132,10 @@ pub(crate) fn permitted(
 ) -> Result<Option<SessionId>, Report> {
     let caller = kinship::caller(context)?;
     let settings = match caller {
-        Some(_) => Settings::load(&context.environment.config_dir()?)?,
+        // A mistake in the user's settings is no reason to lose an agent's own word.
         None => Settings::default(),
+        Some(caller) if caller == target.0.id && target.1.is_own() => Settings::default(),
+        Some(_) => Settings::load(&context.environment.config_dir()?)?,
     };
     kinship::check(caller, target, &settings, |id| Ok(store.read(id)?.snapshot.session))?;
     Ok(caller)
@@ -123,32 +143,33 @@ pub(crate) fn permitted(
 
 /// Tells the keeper of a run that its end is recorded, and waits until its processes are gone.
 ///
+/// A run whose keeper doesn't answer is ended through its holder, and without one by its lease.
+///
 /// # Errors
-/// When nobody answers and the processes can't be proven dead.
+/// When the processes can't be proven dead; the end stays recorded.
 pub(crate) fn see_out(
     (store, verb): (&Store, &'static str),
     session: &Session,
     run: &Run,
     inside: bool,
 ) -> Result<(), Report> {
+    let end = RecordedEnd { store, verb, id: session.id, run };
+    // A stopped process takes nothing in, not even that it shall end.
+    let gone_on = end.machinery().and_then(|found| match found {
+        Some(machinery) => machinery.go_on().map_err(|error| end.unseen(&error)),
+        None => Ok(()),
+    });
     match tell(session.id, run, inside) {
         Ok(Told::Heard | Told::Gone) => Ok(()),
-        Ok(Told::StillThere { survivors }) => {
-            let message = format!(
-                "the end of session {} is recorded, and its run {} is still being ended; it lives \
-                 on in {survivors}",
-                session.id, run.number
-            );
-            Err(Report::new(Code::MaybeAlive, message)
-                .next(format!("creel inspect {}", session.id)))
-        }
         Err(error) if inside => {
             // The keeper finds the end in the record when it looks next.
             say(&format!("creel: the keeper was not told: {}", chain(&error)));
             Ok(())
         }
-        // The run may be over by now, or nobody is left to end it.
-        Err(_) => without_keeper((store, verb), session, run),
+        Ok(Told::StillThere { .. }) if end.is_forced() => gone_on.and_then(|()| end.force()),
+        Ok(Told::StillThere { survivors }) => Err(end.still_alive(&survivors)),
+        // The run may be over by now, or its keeper can't be reached.
+        Err(_) => gone_on.and_then(|()| end.without_keeper()),
     }
 }
 
@@ -180,34 +201,82 @@ fn tell(id: SessionId, run: &Run, inside: bool) -> Result<Told, ClientError> {
     Ok(Told::StillThere { survivors })
 }
 
-/// Ends a run whose keeper doesn't answer: by its lease, which is free once its holder is dead.
-fn without_keeper(
-    (store, verb): (&Store, &'static str),
-    session: &Session,
-    run: &Run,
-) -> Result<(), Report> {
-    if right::win(store, session.id, (Doubt::Refuse, Patience::WhileLeaving))?.is_some() {
-        return Ok(());
+/// A run whose end is recorded, and whose processes are to follow.
+struct RecordedEnd<'a> {
+    store: &'a Store,
+    verb: &'static str,
+    id: SessionId,
+    run: &'a Run,
+}
+
+impl RecordedEnd<'_> {
+    /// Tells whether the verb ends Creel's own processes too, when they don't do as they are told.
+    fn is_forced(&self) -> bool {
+        matches!(self.verb, "kill" | "discard")
     }
-    if verb == "kill"
-        && let Some(holder) = &run.holder
-    {
-        let holder = ProcessIdentity {
-            pid: holder.pid,
-            start_ticks: holder.start_ticks,
-            boot_id: holder.boot_id.clone(),
+
+    fn machinery(&self) -> Result<Option<Machinery>, Report> {
+        Machinery::find(self.id, self.run).map_err(|error| self.unseen(&error))
+    }
+
+    /// Ends the run through its holder; once that is gone, by the lease.
+    fn without_keeper(&self) -> Result<(), Report> {
+        let Some(machinery) = self.machinery()? else {
+            // Its keeper ends what a dead holder left, if it lives.
+            return self.take_over("a process that does not answer");
         };
-        let killed = holder.signal(Signal::KILL);
-        if killed.is_ok()
-            && right::win(store, session.id, (Doubt::Refuse, Patience::AfterDeath))?.is_some()
+        if machinery.end(GONE_WITHIN).map_err(|error| self.unseen(&error))? {
+            return self.take_over("a process that does not answer");
+        }
+        if self.is_forced() { self.force() } else { Err(self.still_alive(&machinery.name())) }
+    }
+
+    /// Kills the run's holder and keepers, and ends what they leave.
+    fn force(&self) -> Result<(), Report> {
+        if let Some(machinery) = self.machinery()?
+            && !machinery.kill(KILLED_WITHIN).map_err(|error| self.unseen(&error))?
         {
-            return Ok(());
+            return Err(self.still_alive(&machinery.name()));
+        }
+        self.take_over("a process that holds its lease")
+    }
+
+    fn take_over(&self, who: &str) -> Result<(), Report> {
+        match right::win(self.store, self.id, (Doubt::Refuse, Patience::AfterDeath)) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(self.still_alive(who)),
+            Err(report) => Err(self.unproven(&report)),
         }
     }
-    let message = format!(
-        "the end of session {} is recorded, but its run {} is still held by a process that does \
-         not answer",
-        session.id, run.number
-    );
-    Err(Report::new(Code::MaybeAlive, message).next(format!("creel kill {}", session.id)))
+
+    fn still_alive(&self, who: &str) -> Report {
+        let message = format!(
+            "the end of session {} is recorded, and its run {} is still being ended; it lives on in \
+             {who}",
+            self.id, self.run.number
+        );
+        let next = if self.is_forced() { "inspect" } else { "kill" };
+        Report::new(Code::StillAlive, message).next(format!("creel {next} {}", self.id))
+    }
+
+    fn unproven(&self, report: &Report) -> Report {
+        let message = format!(
+            "the end of session {} is recorded, but its run {} is not proven dead: {}",
+            self.id,
+            self.run.number,
+            report.message()
+        );
+        let next = report.hint().map_or_else(|| format!("creel inspect {}", self.id), str::to_owned);
+        Report::new(Code::StillAlive, message).next(next)
+    }
+
+    fn unseen(&self, error: &std::io::Error) -> Report {
+        let message = format!(
+            "the end of session {} is recorded, but the processes of its run {} can't be reached: {}",
+            self.id,
+            self.run.number,
+            chain(error)
+        );
+        Report::new(Code::StillAlive, message).next(format!("creel inspect {}", self.id))
+    }
 }

@@ -4,11 +4,12 @@
 use creel_record::{Session, SessionId};
 use creel_sys::process::ProcessIdentity;
 use creel_sys::session::{HOLD_ARGUMENT, SESSION_VARIABLE};
-use creel_sys::tree::{Environ, ExeIdentity, ProcessTable, cmdline, environ_value, exe};
+use creel_sys::tree::{Environ, ExeIdentity, ProcessTable, environ_value};
 
 use crate::codes::Code;
 use crate::context::Context;
 use crate::descent::calling_session;
+use crate::machinery::is_ours;
 use crate::report::{Report, chain};
 use crate::settings::Settings;
 
@@ -43,9 +44,9 @@ fn nearest_holder() -> std::io::Result<Option<SessionId>> {
             break;
         };
         pid = parent;
-        let is_holder = cmdline(pid).get(1).is_some_and(|argument| argument == HOLD_ARGUMENT)
-            && exe(pid)?.is_some_and(|exe| exe.is_same_program(&own));
-        if is_holder && let Environ::Value(id) = environ_value(pid, SESSION_VARIABLE) {
+        if is_ours(pid, HOLD_ARGUMENT, &own)?
+            && let Environ::Value(id) = environ_value(pid, SESSION_VARIABLE)
+        {
             return Ok(id.parse().ok());
         }
     }
@@ -59,10 +60,21 @@ pub(crate) enum Act {
     End,
     /// Answer its question; not allowed to itself, since nobody approves what it asks for.
     Answer,
+    /// Ask a question in its name; allowed to itself.
+    Ask,
+    /// Return its turn; allowed to itself alone, since a result is the word of who worked.
+    Return,
+}
+
+impl Act {
+    /// Tells whether a session may do it to itself.
+    pub(crate) fn is_own(self) -> bool {
+        self != Self::Answer
+    }
 }
 
 /// Refuses an agent that acts on a session which is neither itself nor one that it, or one of
-/// those, dispatched. `read` gives the sessions between.
+/// those, dispatched; each act narrows that. `read` gives the sessions between.
 ///
 /// # Errors
 /// When the rule refuses, or as `read` does.
@@ -76,10 +88,13 @@ pub(crate) fn check(
     if settings.agents.may_act_on_others {
         return Ok(());
     }
-    if caller == target.id && act == Act::End {
+    if caller == target.id && act.is_own() {
         return Ok(());
     }
-    let mut parent = target.parent.map(|parent| parent.session_id);
+    let mut parent = match act {
+        Act::Return => None,
+        Act::End | Act::Answer | Act::Ask => target.parent.map(|parent| parent.session_id),
+    };
     for _ in 0..MAX_CHAIN {
         match parent {
             None => break,
@@ -90,6 +105,8 @@ pub(crate) fn check(
     let (verb, whom) = match act {
         Act::End => ("end", "itself and its descendants"),
         Act::Answer => ("answer", "its descendants"),
+        Act::Ask => ("ask for", "itself and its descendants"),
+        Act::Return => ("return for", "itself"),
     };
     let message = format!(
         "session {caller} may {verb} {whom} only, which session {} is not; nothing was changed",

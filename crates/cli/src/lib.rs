@@ -28,6 +28,7 @@ mod exit;
 mod invocation;
 mod kinship;
 mod lookup;
+mod machinery;
 mod mcp;
 mod output;
 mod report;

@@ -42,6 +42,16 @@ impl Report {
         self.code
     }
 
+    /// Returns what failed, without code and hint.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the command to try next, when one is named.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Returns the exit code.
     pub(crate) fn exit(&self) -> Exit {
         self.code.exit()

@@ -3,7 +3,9 @@
 use clap::Subcommand;
 
 use crate::context::Context;
+use crate::ending::permitted;
 use crate::exit::Exit;
+use crate::kinship::Act;
 use crate::report::Report;
 
 mod artifact;
@@ -17,7 +19,7 @@ mod set;
 /// Say or keep something as a session
 ///
 /// Within a session the id may be left out: the session that calls is meant. What is written to
-/// another one is attributed to the caller.
+/// another one is attributed to the caller; an agent returns for itself only.
 #[derive(Debug, clap::Args)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub(crate) struct Args {
@@ -38,12 +40,29 @@ enum Verb {
     Artifact(artifact::Args),
 }
 
+impl Verb {
+    /// Returns what is done to the session beyond writing something down.
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::Return(_) => Some(Act::Return),
+            Self::Ask(_) => Some(Act::Ask),
+            Self::Register(_) | Self::Set(_) | Self::Get(_) | Self::Note(_) | Self::Artifact(_) => {
+                None
+            }
+        }
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
-/// When no session is meant, the record refuses, or the store can't be used.
+/// When no session is meant, the caller may not, the record refuses, or the store can't be used.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let own = context.own_session(args.id.as_deref())?;
+    if let Some(act) = args.verb.act() {
+        let (store, id) = &own;
+        permitted(context, store, (&store.read(*id)?.snapshot.session, act))?;
+    }
     match &args.verb {
         Verb::Register(args) => register::run(args, &own, context),
         Verb::Set(args) => set::run(args, &own, context),

@@ -113,7 +113,9 @@ fn a_kill_after_a_return_keeps_the_return() {
     let world = World::new();
     let id = world.launch("creel session return --await kept; exec sleep 600");
     world.until(id, |session| session.result_count == 1);
-    world.run(&["kill", &id.to_string()]).success();
+    let told = world.run(&["kill", &id.to_string()]).success().stderr;
+    assert!(!told.contains("killed"), "{told}");
+    assert!(told.contains("run 1, which had returned") && told.contains("awaiting"), "{told}");
     let session = world.at_rest(id);
     assert_eq!(ends(&session), ["returned"]);
     assert_eq!(shelf(&session), ("awaiting", "parked"));
@@ -173,6 +175,57 @@ fn children_that_still_work_stand_in_the_way_of_an_end() {
     assert_eq!(ends(&world.at_rest(id)), ["killed"]);
     assert!(world.session(child).live_run().is_some(), "the child runs on");
     world.run(&["kill", &child.to_string()]).success();
+}
+
+#[test]
+fn an_agent_returns_and_asks_only_for_itself() {
+    let world = World::new();
+    let hangs = "creel session set phase ready; exec sleep 600";
+    let other = world.launch(hangs);
+    world.until_phase(other, "ready");
+    // What anybody may write to another session, attributed, stays allowed.
+    let forges = |whom: &str, code: &str| {
+        format!(
+            "creel session {whom} return --finish forged 2>> refusals; echo $? >> {code}; \
+             ORBH_SESSION_ID={whom} CREEL_RUN_ID= creel session return forged 2>> refusals; \
+             echo $? >> {code}"
+        )
+    };
+    let script = format!(
+        "{}; creel session {other} ask --timeout 1 q 2>> refusals; echo $? >> codes; \
+         creel session {other} note seen && creel session return own",
+        forges(&other.to_string(), "codes")
+    );
+    let id = world.launch(&script);
+    world.until(id, |session| session.result_count == 1);
+    let refusals = world.file("refusals");
+    assert_eq!(world.file("codes"), "4\n4\n4\n", "{refusals}");
+    assert_eq!(refusals.matches("[not-yours]").count(), 3, "{refusals}");
+    let session = world.session(other);
+    assert!(session.live_run().is_some_and(|run| !run.is_returned()), "{session:?}");
+    assert_eq!((session.result_count, session.questions.len(), session.note_count), (0, 0, 1));
+
+    // A parent doesn't write its child's result either.
+    let script = format!(
+        "creel request -q sh '{hangs}' > /dev/null 2>&1 & until read child < child; do :; done; \
+         {}; creel kill $child; creel session return parent",
+        forges("$child", "child-codes")
+    );
+    let gate = world.gate("child");
+    let id = world.launch(&script);
+    let parent = world.until(id, |session| {
+        session.dispatches.first().is_some_and(|dispatch| dispatch.is_materialized)
+    });
+    let child = parent.dispatches[0].child_session_id;
+    world.until_phase(child, "ready");
+    gate.say(&child.to_string());
+    world.until(id, |session| session.result_count == 1);
+    assert_eq!(world.file("child-codes"), "4\n4\n", "{}", world.file("refusals"));
+    assert_eq!(ends(&world.at_rest(child)), ["killed"]);
+
+    world.configure("config.toml", "[agents]\nmay-act-on-others = true\n");
+    world.launch(&format!("creel session {other} return --finish allowed"));
+    world.until(other, |session| session.result_count == 1);
 }
 
 #[test]

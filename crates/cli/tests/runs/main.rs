@@ -13,4 +13,5 @@ mod returns;
 mod shown;
 mod targets;
 mod trees;
+mod unreachable;
 mod world;

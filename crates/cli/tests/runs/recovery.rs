@@ -11,7 +11,7 @@ use creel_sys::tree::ProcessTable;
 use crate::world::{World, ends, shelf, told};
 
 /// Returns a session's holder and keeper.
-fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity) {
+pub(crate) fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity) {
     let facts = session.live_run().and_then(|run| run.holder.clone()).expect("a holder");
     let (pid, start_ticks, boot_id) = (facts.pid, facts.start_ticks, facts.boot_id);
     let holder = ProcessIdentity { pid, start_ticks, boot_id };

@@ -151,10 +151,16 @@ impl Gate {
 
     /// Lets one waiting agent go on; waits until there is one.
     pub(crate) fn open(&self) {
+        self.say("go");
+    }
+
+    /// Gives one waiting agent a line; waits until there is one.
+    pub(crate) fn say(&self, line: &str) {
         // A child of its own, since opening waits for the reader; it ends with the test at last.
         let mut opener = Command::new("timeout")
-            .args(["90", "sh", "-c", "echo go > \"$0\""])
+            .args(["90", "sh", "-c", "echo \"$1\" > \"$0\""])
             .arg(&self.path)
+            .arg(line)
             .stdin(Stdio::null())
             .spawn()
             .expect("it can be started");
