@@ -77,6 +77,8 @@ pub(crate) fn launch_key(key: &str, order: &Order) -> LaunchKey {
         order.description,
         order.cwd,
         order.continues,
+        order.account,
+        order.keeps_output,
     ]);
     let digest = Sha256::digest(arguments.to_string().as_bytes());
     let arguments_hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();

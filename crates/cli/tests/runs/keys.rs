@@ -34,6 +34,8 @@ fn a_key_with_other_arguments_is_refused() {
     for other in [
         vec!["launch", "--key", "k", "sh", "creel session return twice"],
         vec!["launch", "--key", "k", "--title", "t", "sh", "creel session return once"],
+        vec!["launch", "--key", "k", "--account", "work", "sh", "creel session return once"],
+        vec!["launch", "--key", "k", "--no-output-log", "sh", "creel session return once"],
         vec!["launch", "--key", "k", "sh/verdict", "creel session return once"],
     ] {
         let refusal = world.refused(&other, 4, "key-taken");
