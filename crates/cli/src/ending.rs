@@ -266,7 +266,8 @@ impl RecordedEnd<'_> {
             self.run.number,
             report.message()
         );
-        let next = report.hint().map_or_else(|| format!("creel inspect {}", self.id), str::to_owned);
+        let next =
+            report.hint().map_or_else(|| format!("creel inspect {}", self.id), str::to_owned);
         Report::new(Code::StillAlive, message).next(next)
     }
 
