@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -101,6 +102,15 @@ impl Drop for Scripted {
 
 pub(crate) fn identity(pid: i32) -> ProcessIdentity {
     ProcessIdentity::of(pid).expect("/proc").expect("a process")
+}
+
+/// Copies a program in order to run it.
+///
+/// Another process does the writing: were it this one, a child that another test is forking would
+/// hold the file open for writing for a moment, in which it can't be run.
+pub(crate) fn copy_program(from: &str, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(status.success(), "cp {from} {}", to.display());
 }
 
 /// Runs the body of a test in a process of its own, when it changes what all threads share.

@@ -3,7 +3,7 @@ use super::*;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::os::scripted::{Scripted, as_plain_user, identity, in_own_process};
+use crate::os::scripted::{Scripted, as_plain_user, copy_program, identity, in_own_process};
 
 /// Checks who is found and why, by pid.
 fn check(query: &SessionQuery, expected: &[(i32, Proof)]) {
@@ -91,7 +91,7 @@ fn the_exempt_and_the_caller_are_not_found_but_what_they_started_is() {
 /// A copy of the shell that runs a script named `hold`, and so looks like a holder.
 fn holder(dir: &Path) -> ExeIdentity {
     let path = dir.join("creel");
-    std::fs::copy("/bin/sh", &path).expect("a copy");
+    copy_program("/bin/sh", &path);
     std::fs::write(dir.join("hold"), "sleep 1000 & echo $$ $!; wait").expect("a script");
     let stat = std::os::unix::fs::MetadataExt::ino(&path.metadata().expect("a stat"));
     let device = std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("a stat"));
@@ -137,7 +137,7 @@ fn a_hidden_orphan_of_ours_is_a_suspect_and_no_more() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).expect("a mode");
     let path = dir.path().join("hidden");
-    std::fs::copy("/bin/sh", &path).expect("a copy");
+    copy_program("/bin/sh", &path);
     // A program that its user can't read hides its environment from them.
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o111)).expect("a mode");
     let mut wrapper = as_plain_user().to_vec();

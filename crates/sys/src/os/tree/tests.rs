@@ -3,7 +3,7 @@ use super::*;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::os::scripted::{Scripted, as_plain_user, identity, in_own_process};
+use crate::os::scripted::{Scripted, as_plain_user, copy_program, identity, in_own_process};
 
 #[test]
 fn descendants_are_found_at_every_depth() {
@@ -52,13 +52,13 @@ fn an_environment_is_read_by_whole_names() {
 fn an_executable_is_known_after_an_upgrade() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("program");
-    std::fs::copy("/bin/sleep", &path).expect("a copy");
+    copy_program("/bin/sleep", &path);
     let mut child = Command::new(&path).arg("1000").spawn().expect("a copy of sleep");
     let pid = i32::try_from(child.id()).expect("a pid");
     let before = exe(pid).expect("/proc").expect("an executable");
     assert_eq!(before.path, path);
     std::fs::remove_file(&path).expect("a removal");
-    std::fs::copy("/bin/sleep", &path).expect("an upgrade");
+    copy_program("/bin/sleep", &path);
     let mut second = Command::new(&path).arg("1000").spawn().expect("a copy of sleep");
     let second_pid = i32::try_from(second.id()).expect("a pid");
     let after = exe(second_pid).expect("/proc").expect("an executable");
