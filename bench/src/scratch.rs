@@ -90,12 +90,12 @@ pub(crate) fn record<A>(
     Ok(())
 }
 
-/// Appends one event that is unlike the one before it.
+/// Appends the event of a number, which is unlike those of other numbers and processes.
 ///
 /// # Errors
 /// As [`record`].
-pub(crate) fn append(store: &Store, id: SessionId) -> Result<()> {
-    let value = uuid::Uuid::now_v7().to_string();
+pub(crate) fn append(store: &Store, id: SessionId, number: u64) -> Result<()> {
+    let value = format!("step {number} of a long job, by {}", std::process::id());
     record(store, id, |session| keep::set(session, "step", &value))
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, pipe};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -13,6 +13,8 @@ use crate::scratch;
 
 /// What a child says when it has all it needs.
 const READY: &str = "ready";
+/// What it says when its work is done. Its end is no part of the work.
+const DONE: &str = "done";
 
 /// What a child does.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -57,20 +59,22 @@ impl Part {
             Self::Append { root, id, count } => {
                 let store = scratch::store_at(&root)?;
                 begin()?;
-                (0..count).try_for_each(|_| scratch::append(&store, id))
+                (0..count).try_for_each(|number| scratch::append(&store, id, number))?;
             }
             Self::Bare { shape, dir, name, count } => {
                 let spool = BareSpool::new(&dir, &name, Shape::load(&shape)?)?;
                 begin()?;
-                Ok((0..count).try_for_each(|_| spool.append())?)
+                (0..count).try_for_each(|_| spool.append())?;
             }
             Self::Wake { dir } => {
                 let watch = creel_sys::watch::DirWatch::new(&dir)?;
                 println!("{READY}");
                 watch.wait(Duration::from_secs(60))?;
-                Ok(())
+                return Ok(());
             }
         }
+        println!("{DONE}");
+        Ok(())
     }
 
     /// Returns the command line of the part.
@@ -91,9 +95,9 @@ impl Part {
     ///
     /// # Errors
     /// When it can't be started, or fails first.
-    pub(crate) fn start(&self, gate: Option<&PipeReader>) -> Result<Child> {
-        let mut child = self.spawn(gate)?;
-        ready(&mut child)?;
+    pub(crate) fn start(&self) -> Result<Child> {
+        let mut child = self.spawn(None)?;
+        hear(&mut said(&mut child)?, READY)?;
         Ok(child)
     }
 
@@ -117,16 +121,19 @@ fn begin() -> Result<()> {
     Ok(())
 }
 
-fn ready(child: &mut Child) -> Result<()> {
-    let stdout = child.stdout.take().context("its output is piped")?;
+fn said(child: &mut Child) -> Result<BufReader<ChildStdout>> {
+    Ok(BufReader::new(child.stdout.take().context("its output is piped")?))
+}
+
+fn hear(said: &mut BufReader<ChildStdout>, word: &str) -> Result<()> {
     let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line)?;
-    ensure!(line.trim_end() == READY, "a process of this program failed before it began");
+    said.read_line(&mut line)?;
+    ensure!(line.trim_end() == word, "a process of this program failed before it was {word}");
     Ok(())
 }
 
-/// Runs parts side by side and returns how long they took, from the moment when all were ready to
-/// the end of the last one.
+/// Runs parts side by side and returns how long they worked, from the moment when all were ready
+/// until the last one was done.
 ///
 /// # Errors
 /// When one fails.
@@ -134,13 +141,17 @@ pub(crate) fn run(parts: &[Part]) -> Result<Duration> {
     let (gate, open): (PipeReader, PipeWriter) = pipe()?;
     let children: Result<Vec<Child>> = parts.iter().map(|part| part.spawn(Some(&gate))).collect();
     let mut children = children?;
-    children.iter_mut().try_for_each(ready)?;
+    let said: Result<Vec<_>> = children.iter_mut().map(said).collect();
+    let mut said = said?;
+    said.iter_mut().try_for_each(|said| hear(said, READY))?;
     let start = Instant::now();
     drop(open);
+    said.iter_mut().try_for_each(|said| hear(said, DONE))?;
+    let worked = start.elapsed();
     for child in &mut children {
         ensure!(child.wait()?.success(), "a process of this program failed");
     }
-    Ok(start.elapsed())
+    Ok(worked)
 }
 
 /// Returns parts that append to sessions of a store.

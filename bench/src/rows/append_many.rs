@@ -20,7 +20,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         (0..PROCESSES).map(|number| bulk::working(&store, number)).collect::<Result<_>>()?;
     store.rows(creel_spool::RowFilter::All)?;
     let first = *ids.first().context("there are 64")?;
-    scratch::append(&store, first)?;
+    scratch::append(&store, first, 0)?;
     let shape = scratch.path("shape");
     scratch::shape(&store, first)?.save(&shape)?;
     let bare = scratch.path("bare");

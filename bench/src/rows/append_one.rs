@@ -37,15 +37,17 @@ fn rounds(scratch: &Scratch, count: usize) -> Result<Vec<Round>> {
     let store = scratch.store()?;
     let id = bulk::working(&store, 1)?;
     store.rows(creel_spool::RowFilter::All)?;
-    scratch::append(&store, id)?;
+    scratch::append(&store, id, 0)?;
     let spool = BareSpool::new(&scratch.path("bare"), "bare", scratch::shape(&store, id)?)?;
+    let mut number = 0;
     let mut rounds = Vec::with_capacity(count);
     for _ in 0..count {
         let mut round = Round { ours: 0.0, bare: 0.0 };
         for pair in 0..PAIRS {
             let mut ours = || {
                 let start = Instant::now();
-                scratch::append(&store, id)?;
+                number += 1;
+                scratch::append(&store, id, number)?;
                 round.ours += start.elapsed().as_secs_f64() / PAIRS as f64;
                 Ok::<_, anyhow::Error>(())
             };

@@ -10,7 +10,7 @@ use crate::together::{self, Part};
 
 const PROCESSES: usize = 64;
 /// Appends of each process in a round.
-const COUNT: u64 = 8;
+const COUNT: u64 = 16;
 const TOTAL: u64 = PROCESSES as u64 * COUNT;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {

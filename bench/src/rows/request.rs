@@ -45,7 +45,9 @@ fn syncs(home: &Home, arguments: &[&str]) -> Result<usize> {
     let trace = home.path("trace");
     let creel = home.creel(arguments);
     let mut strace = home.program("strace");
-    strace.args(["-f", "-qq", "-e", "trace=fsync,fdatasync,exit_group", "-o"]).arg(&trace);
+    strace
+        .args(["-f", "--seccomp-bpf", "-qq", "-e", "trace=fsync,fdatasync,exit_group", "-o"])
+        .arg(&trace);
     let id = strace.arg(creel.get_program()).args(arguments).spawn();
     let status = id.context("strace, which counts the syncs, can't be started")?.wait()?;
     anyhow::ensure!(status.success(), "strace: {status}");

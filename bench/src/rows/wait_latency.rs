@@ -34,7 +34,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
         let ours = acknowledged.elapsed().as_secs_f64();
         home.ask(&["kill", &id.to_string()])?;
 
-        let mut waiter = Part::Wake { dir: dir.clone() }.start(None)?;
+        let mut waiter = Part::Wake { dir: dir.clone() }.start()?;
         until_watching(&waiter)?;
         fs::write(dir.join(number.to_string()), "done")?;
         let written = Instant::now();
