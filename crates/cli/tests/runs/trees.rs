@@ -1,8 +1,9 @@
 //! Sessions that start sessions.
 
 use creel_record::SessionId;
+use creel_sys::process::ProcessIdentity;
 
-use crate::world::{World, ends, shelf};
+use crate::world::{Gate, World, ends, shelf};
 
 /// The child that a session waits for, once it works.
 fn child_of(world: &World, id: SessionId) -> SessionId {
@@ -180,4 +181,56 @@ fn a_result_that_came_before_its_collector_was_killed_wakes_the_parent_at_once()
     let session = world.until(id, |session| session.result_count == 2);
     assert_eq!(session.runs[1].cause.as_str(), "wake");
     assert!(world.file("digest").contains("found"), "{}", world.file("digest"));
+}
+
+/// Launches a parent that lives on beside its child, which hangs; returns both.
+fn parent_and_child(world: &World, go: &Gate) -> (SessionId, SessionId) {
+    std::fs::write(world.env.work_dir().join("child"), "creel session set phase ready; sleep 600")
+        .expect("a file");
+    let script = format!(
+        "creel request -q sh --file child > /dev/null 2>&1 & {}; creel session return over",
+        go.wait()
+    );
+    let id = world.launch(&script);
+    let child = child_of(world, id);
+    world.until_phase(child, "ready");
+    world.until(child, |session| session.live_run().is_some_and(|run| run.holder.is_some()));
+    (id, child)
+}
+
+#[test]
+fn a_child_is_ended_while_its_parent_lives() {
+    let world = World::new();
+    let go = world.gate("go");
+    let (parent, child) = parent_and_child(&world, &go);
+    let agent = agent_of(&world, child);
+    let begun = std::time::Instant::now();
+    world.run(&["kill", &child.to_string()]).success();
+    assert!(begun.elapsed() < crate::unreachable::SOON, "{:?}", begun.elapsed());
+    assert!(!agent.is_alive().expect("readable"));
+    let session = world.at_rest(child);
+    assert_eq!((ends(&session), session.runs[0].signal), (vec!["killed"], Some(9)));
+    assert!(world.session(parent).live_run().is_some(), "the parent works on");
+    go.open();
+    world.until(parent, |session| session.result_count == 1);
+}
+
+#[test]
+fn what_a_childs_dead_holder_left_is_ended_although_the_parents_holder_adopted_it() {
+    let world = World::new();
+    let go = world.gate("go");
+    let (parent, child) = parent_and_child(&world, &go);
+    let agent = agent_of(&world, child);
+    crate::recovery::kill_machinery(&world.session(child));
+    world.run(&["kill", &child.to_string()]).success();
+    assert!(!agent.is_alive().expect("readable"), "nothing of a dead run lives on");
+    assert!(world.session(parent).live_run().is_some(), "the parent works on");
+    go.open();
+    world.until(parent, |session| session.result_count == 1);
+}
+
+fn agent_of(world: &World, id: SessionId) -> ProcessIdentity {
+    let run = world.session(id).live_run().cloned().expect("it runs");
+    let facts = run.agent.expect("it is known");
+    ProcessIdentity { pid: facts.pid, start_ticks: facts.start_ticks, boot_id: facts.boot_id }
 }

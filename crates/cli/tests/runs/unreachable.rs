@@ -9,7 +9,7 @@ use crate::recovery::machinery;
 use crate::world::{World, ends};
 
 /// Far less than the minute that used to pass, and enough for a busy machine.
-const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 const HANGS: &str = "creel session set phase ready; exec sleep 600";
 

@@ -66,7 +66,8 @@ pub struct Suspect {
 ///
 /// The calling process is never found. A nested holder (another session's, started from inside
 /// this one) is released with its whole subtree: its executable is `holder_exe`, its first
-/// argument is [`HOLD_ARGUMENT`], and its environment names another session.
+/// argument is [`HOLD_ARGUMENT`], and its environment names another session. The holder that this
+/// session is itself nested in releases nothing of it.
 #[derive(Clone, Debug)]
 pub struct SessionQuery {
     /// The session whose processes are sought.
@@ -128,8 +129,8 @@ impl SessionQuery {
             None => BTreeSet::new(),
         };
         let marks = Marks { query: self, boot_id: &boot_id, table: &table, environs, members };
-        let released = marks.released();
         let descendants = marks.descendants();
+        let released = marks.released(&descendants);
         let own_pid = rustix::process::getpid().as_raw_nonzero().get();
         let sought = table.entries().filter(|entry| {
             let pid = entry.pid;
@@ -178,26 +179,51 @@ struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    fn descendants(&self) -> BTreeSet<i32> {
-        self.query
-            .root
-            .as_ref()
-            .filter(|root| {
-                root.boot_id == self.boot_id
-                    && self.table.entry(root.pid).is_some_and(|entry| is_entry(root, entry))
-            })
-            .map(|root| self.table.descendants_of(root.pid))
-            .unwrap_or_default()
+    fn live_root(&self) -> Option<&ProcessIdentity> {
+        self.query.root.as_ref().filter(|root| {
+            root.boot_id == self.boot_id
+                && self.table.entry(root.pid).is_some_and(|entry| is_entry(root, entry))
+        })
     }
 
-    /// Nested holders and all below them.
-    fn released(&self) -> BTreeSet<i32> {
+    fn descendants(&self) -> BTreeSet<i32> {
+        self.live_root().map(|root| self.table.descendants_of(root.pid)).unwrap_or_default()
+    }
+
+    /// Nested holders and all below them. A holder above the root is the one that this session is
+    /// nested in. Once the root is dead, such a holder may have adopted what the root left: then
+    /// what bears the session's own mark is not released.
+    fn released(&self, descendants: &BTreeSet<i32>) -> BTreeSet<i32> {
+        let root = self.live_root().map(|root| root.pid);
         let mut released = BTreeSet::new();
         for entry in self.table.entries().filter(|entry| self.is_nested_holder(entry)) {
-            released.insert(entry.pid);
-            released.extend(self.table.descendants_of(entry.pid));
+            let below = self.table.descendants_of(entry.pid);
+            match root {
+                Some(root) if below.contains(&root) => {
+                    // Its other sessions are their own matter, and marked as such.
+                    released.insert(entry.pid);
+                    released.extend(below.difference(descendants).filter(|pid| **pid != root));
+                }
+                Some(_) => {
+                    released.insert(entry.pid);
+                    released.extend(below);
+                }
+                None => {
+                    released.insert(entry.pid);
+                    released.extend(below.into_iter().filter(|pid| !self.is_marked(*pid)));
+                }
+            }
         }
         released
+    }
+
+    /// Tells whether a process bears the session's id, or sits in its agent's process session.
+    fn is_marked(&self, pid: i32) -> bool {
+        let has_id = matches!(
+            self.environs.get(&pid),
+            Some(Environ::Value(id)) if *id == self.query.session_id
+        );
+        has_id || self.table.entry(pid).is_some_and(|entry| self.is_in_process_session(entry))
     }
 
     fn is_nested_holder(&self, entry: &ProcessEntry) -> bool {
