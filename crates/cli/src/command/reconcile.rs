@@ -45,6 +45,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Milliseconds of a clock tick as `/proc` counts them (`USER_HZ`, 100 on every Linux).
+const TICK_MS: u64 = 10;
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -148,10 +151,24 @@ fn attempt(args: &Args, asker: &Asker<'_>, id: SessionId) -> Result<Vec<String>,
     Ok(actions)
 }
 
+/// Tells whether a session changed too lately to be judged. The wall clock may have stepped back
+/// since: a run of another boot is old, the age of a known process is counted since boot, and what
+/// seems to come from the future is old.
 fn is_young(args: &Args, session: &Session, context: &Context) -> bool {
-    let since = session.live_run().map_or(session.updated, |run| run.started);
+    let grace_ms = args.grace.saturating_mul(1000);
+    let since = match session.live_run() {
+        Some(run) if boot::boot_id().is_ok_and(|here| here != run.boot_id) => return false,
+        Some(run) => {
+            if let Some(process) = run.agent.as_ref().or(run.holder.as_ref()) {
+                let started_ms = process.start_ticks.saturating_mul(TICK_MS);
+                return boot::boot_time_ms().saturating_sub(started_ms) < grace_ms;
+            }
+            run.started
+        }
+        None => session.updated,
+    };
     let age_ms = context.now().as_millis().saturating_sub(since.as_millis());
-    u64::try_from(age_ms).unwrap_or(0) < args.grace.saturating_mul(1000)
+    u64::try_from(age_ms).is_ok_and(|age_ms| age_ms < grace_ms)
 }
 
 /// A run of another machine can't be judged from here: its processes are not ours to see.

@@ -1,10 +1,13 @@
 //! After a kill of Creel's own processes.
 
+use creel_record::command::start::{Start, start};
 use creel_record::event::Draft;
 use creel_record::event::fact::{FirstRun, LaunchKey, SessionCreated};
 use creel_record::{
-    Authority, Cause, EventId, Mode, RunId, Session, SessionId, Source, ThreadId, Timestamp, TurnId,
+    Authority, Cause, EventId, Mode, Refusal, RunId, Session, SessionId, Source, ThreadId,
+    Timestamp, TurnId,
 };
+use creel_spool::Change;
 use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::tree::ProcessTable;
 
@@ -26,7 +29,7 @@ pub(crate) fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity)
 }
 
 /// Kills holder and keeper together: stopped first, so that neither sees the other go.
-fn kill_machinery(session: &Session) {
+pub(crate) fn kill_machinery(session: &Session) {
     let (holder, keeper) = machinery(session);
     for signal in [Signal::STOP, Signal::KILL] {
         for process in [&holder, &keeper] {
@@ -70,6 +73,36 @@ fn reconcile_records_a_killed_run_as_lost_after_its_tree_is_dead() {
         ProcessIdentity { pid: agent.pid, start_ticks: agent.start_ticks, boot_id: agent.boot_id };
     assert!(!agent.is_alive().expect("readable"));
     assert_eq!(world.out(&["reconcile", "--grace", "0"]), "", "there is nothing left to do");
+}
+
+#[test]
+fn a_clock_that_stepped_back_hides_no_dead_run() {
+    let world = World::new();
+    // Of another boot, and as it seems not started yet.
+    let (id, _) = half_launched(&world, None, "creel session return made");
+    let later = Timestamp::from_millis(world.session(id).updated.as_millis() + 3_600_000);
+    let run_id = world.session(id).intent.expect("a first run").run_id;
+    let fact = |session: &Session| {
+        let intent = session.intent.as_ref().expect("a first run");
+        let wanted = Start {
+            run_id,
+            turn_id: intent.turn_id,
+            cause: intent.cause,
+            prompt: None,
+            machine_id: creel_sys::boot::machine_id(),
+            boot_id: "another".to_owned(),
+        };
+        start(session, wanted)
+    };
+    let started = world.store().transact(id, |session| {
+        let id = EventId::ordered(later, [9; 10]);
+        let draft =
+            Draft { id, source: Source::Operator, time: later, fact: fact(session)?.into() };
+        Ok::<_, Refusal>(Change::Append(draft, ()))
+    });
+    started.expect("it can be recorded");
+    world.out(&["reconcile"]);
+    assert_eq!(ends(&world.session(id)), ["lost"]);
 }
 
 #[test]
@@ -181,7 +214,8 @@ fn half_launched(world: &World, key: Option<&str>, script: &str) -> (SessionId, 
 /// The key as `launch --key KEY sh SCRIPT` makes it.
 fn launch_key(key: &str, script: &str, cwd: &str) -> LaunchKey {
     use sha2::{Digest as _, Sha256};
-    let arguments = serde_json::json!(["sh", script, null, null, cwd, null]).to_string();
+    let arguments =
+        serde_json::json!(["sh", script, null, null, cwd, null, null, true]).to_string();
     let digest = Sha256::digest(arguments.as_bytes());
     let arguments_hash = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     LaunchKey { key: key.to_owned(), arguments_hash }
