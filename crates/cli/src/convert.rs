@@ -2,7 +2,7 @@
 
 use creel_record::Refusal;
 use creel_spool::{
-    FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, WriteError,
+    FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, Store, WriteError,
 };
 
 use crate::codes::Code;
@@ -141,16 +141,34 @@ impl From<ReadError> for Report {
 
 impl From<WriteError> for Report {
     fn from(error: WriteError) -> Self {
-        let (code, next) = match &error {
-            WriteError::NotFound { .. } => (Code::UnknownId, "creel list --all".to_owned()),
-            WriteError::Exists { id } => (Code::SessionExists, format!("creel inspect {id}")),
-            WriteError::ReadOnly { id, .. } => (Code::ReadOnlyStore, format!("creel verify {id}")),
-            WriteError::Damaged { id, .. } => (Code::SessionDamaged, format!("creel heal {id}")),
-            WriteError::Busy { id, .. } => (Code::SessionBusy, format!("creel inspect {id}")),
-            WriteError::NotWritten { id, .. } => (Code::NotWritten, format!("creel verify {id}")),
-            WriteError::Unknown { id, .. } => (Code::OutcomeUnknown, format!("creel verify {id}")),
-        };
-        Self::of(code, &error).next(next)
+        write_failure(&error)
+    }
+}
+
+/// Reports a write that failed, or may have.
+pub(crate) fn write_failure(error: &WriteError) -> Report {
+    let (code, next) = match error {
+        WriteError::NotFound { .. } => (Code::UnknownId, "creel list --all".to_owned()),
+        WriteError::Exists { id } => (Code::SessionExists, format!("creel inspect {id}")),
+        WriteError::ReadOnly { id, .. } => (Code::ReadOnlyStore, format!("creel verify {id}")),
+        WriteError::Damaged { id, .. } => (Code::SessionDamaged, format!("creel heal {id}")),
+        WriteError::Busy { id, .. } => (Code::SessionBusy, format!("creel inspect {id}")),
+        WriteError::NotWritten { id, .. } => (Code::NotWritten, format!("creel verify {id}")),
+        WriteError::Unknown { id, .. } => (Code::OutcomeUnknown, format!("creel verify {id}")),
+    };
+    Report::of(code, error).next(next)
+}
+
+/// Reports a write to a store that failed; a damaged session is read-only and can be healed.
+pub(crate) fn write_failure_in(store: &Store, error: &WriteError) -> Report {
+    match error {
+        WriteError::ReadOnly { id, reason }
+            if store.read(*id).is_ok_and(|published| published.damage.is_some()) =>
+        {
+            let message = format!("session {id} is read-only: {reason}");
+            Report::new(Code::SessionDamaged, message).next(format!("creel heal {id}"))
+        }
+        error => write_failure(error),
     }
 }
 

@@ -32,8 +32,9 @@ pub(crate) struct Args {
 /// # Errors
 /// When no target is available, the key stands for another launch, or nothing could be started.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
-    let starter = Starter::new(context)?;
     let store = context.store_for_new()?;
+    context.may_write(&store)?;
+    let starter = Starter::new(context)?;
     let continues = args.start.continued(&store)?;
     let order = args.start.order(Cause::Launch, &starter.catalog, continues)?;
     let root = canonical_root(&store)?;

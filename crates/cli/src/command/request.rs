@@ -55,11 +55,12 @@ pub(crate) struct Args {
 /// # Errors
 /// When nothing could be started, the turn ended without a result, or the time passed first.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
+    let store = context.store_for_new()?;
+    context.may_write(&store)?;
     let mut starter = Starter::new(context)?;
     if args.without_credentials {
         starter.credentials = Credentials::Optional;
     }
-    let store = context.store_for_new()?;
     let asker = Asker { context, store: &store, starter: &starter };
     if let Some(typed) = &args.session {
         let begun = follow_up(args, &asker, find(&store, typed)?)?;

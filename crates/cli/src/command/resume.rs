@@ -39,6 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let text = args.prompt.required("resume", "a prompt")?;
     let (store, id) = context.session(&args.id)?;
+    context.may_write(&store)?;
     let mut starter = Starter::new(context)?;
     if args.without_credentials {
         starter.credentials = Credentials::Optional;

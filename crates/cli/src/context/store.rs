@@ -4,16 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use creel_record::command::Verdict;
+use creel_record::snapshot::SPACE_ID;
 use creel_record::{Fact, Refusal, Session, SessionId};
-use creel_spool::{
-    Access, Change, Committed, OpenError, Store, TransactError, Visibility, WriteError,
-};
+use creel_spool::{Access, Change, Committed, OpenError, Store, TransactError, Visibility};
 use creel_sys::boot;
 use creel_sys::os_fs::OsFs;
 
 use crate::codes::Code;
 use crate::context::Context;
-use crate::convert::refused;
+use crate::convert::{refused, write_failure_in};
 use crate::lookup::find;
 use crate::output::say;
 use crate::report::Report;
@@ -41,6 +40,7 @@ impl Context {
         }
         match open(&scope.root) {
             Ok(store) => Ok(Some(store)),
+            Err(OpenError::Missing { root }) if has_sessions(&root) => Err(headless(&root)),
             Err(OpenError::Missing { .. }) if scope.basis == Basis::Machine => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -208,14 +208,24 @@ impl Context {
 fn failed(store: &Store, error: TransactError<Report>) -> Report {
     match error {
         TransactError::Refused(report) => report,
-        TransactError::Write(WriteError::ReadOnly { id, reason })
-            if store.read(id).is_ok_and(|published| published.damage.is_some()) =>
-        {
-            let message = format!("session {id} is read-only: {reason}");
-            Report::new(Code::SessionDamaged, message).next(format!("creel heal {id}"))
-        }
-        TransactError::Write(error) => error.into(),
+        TransactError::Write(error) => write_failure_in(store, &error),
     }
+}
+
+/// Tells whether a directory without a manifest holds sessions all the same.
+fn has_sessions(root: &Path) -> bool {
+    let spools = root.join("spaces").join(SPACE_ID).join("spools");
+    std::fs::read_dir(spools).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Reports a store whose manifest was lost: it is not empty, and nobody but a person says so.
+fn headless(root: &Path) -> Report {
+    let message = format!(
+        "{} is missing, although the store holds sessions; nothing was changed",
+        root.join("manifest.json").display()
+    );
+    Report::new(Code::StoreUnusable, message)
+        .next(format!("creel --orb-root {} --create-store list", root.display()))
 }
 
 fn open(root: &Path) -> Result<Store, OpenError> {

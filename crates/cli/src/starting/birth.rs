@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use creel_record::command::create;
 use creel_record::{Cause, Refusal, Session, SessionId};
-use creel_spool::{Change, TransactError, WriteError};
+use creel_spool::{Change, Store, TransactError, WriteError};
 use creel_sys::Deadline;
 
+use crate::codes::Code;
+use crate::convert::write_failure;
 use crate::report::Report;
 use crate::starting::choice::choose;
 use crate::starting::creation::{Lineage, NewIds, Order, created};
@@ -47,7 +49,7 @@ impl Asker<'_> {
                 let exists = || WriteError::Exists { id: ids.session }.into();
                 self.repeat(ids)?.ok_or_else(exists)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(not_created(self.store, &error)),
         }
     }
 
@@ -112,6 +114,15 @@ impl Asker<'_> {
         launch((self.context, self.store), &session, composed, taken.lease)?;
         Ok(Settled::Started { cause: wanted.cause, number: session.run_count + 1 })
     }
+}
+
+/// Reports a session that is not there; its id means nothing to anybody then.
+fn not_created(store: &Store, error: &WriteError) -> Report {
+    let WriteError::NotWritten { what, source, .. } = error else { return write_failure(error) };
+    let message =
+        format!("no session was created: can't {what} in {}: {source}", store.root().display());
+    Report::new(Code::NotWritten, message)
+        .next(format!("df {}, then the same command", store.root().display()))
 }
 
 /// What came of settling what a session is owed.

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use creel_keeper::takeover::Unproven;
 use creel_keeper::{TakenOver, TakeoverError, TakeoverOptions};
 use creel_record::{Refusal, SessionId};
-use creel_spool::Store;
+use creel_spool::{LeaseError, Store, TransactError};
 
 use crate::codes::Code;
+use crate::convert::write_failure_in;
 use crate::report::{Report, chain};
 
 /// How long a run that is on its way out may take to be gone: the grace after a return, the grace
@@ -62,7 +63,7 @@ pub(crate) fn win(
         match creel_keeper::takeover(store, id, &options) {
             Ok(taken) => return Ok(Some(taken)),
             Err(TakeoverError::Live { .. }) => {}
-            Err(error) => return Err(not_won(id, &error)),
+            Err(error) => return Err(not_won((store, id), &error)),
         }
         let longer = match patience {
             Patience::Never => None,
@@ -88,7 +89,7 @@ pub(crate) fn wait_for_lease(store: &Store, id: SessionId) -> Result<(), Report>
     Ok(())
 }
 
-fn not_won(id: SessionId, error: &TakeoverError) -> Report {
+fn not_won((store, id): (&Store, SessionId), error: &TakeoverError) -> Report {
     match error {
         TakeoverError::Suspects { .. } => {
             let message = format!("{}; nothing was started", chain(error));
@@ -98,7 +99,20 @@ fn not_won(id: SessionId, error: &TakeoverError) -> Report {
         TakeoverError::OtherMachine { .. } => {
             Report::of(Code::MaybeAlive, error).next("the same command on that machine")
         }
-        _ => Report::of(Code::Internal, error).next(format!("creel inspect {id}")),
+        TakeoverError::Lease { source: LeaseError::ReadOnly { .. }, .. } => {
+            Report::of(Code::ReadOnlyStore, error).next("creel scope")
+        }
+        TakeoverError::Lease { source: LeaseError::Io { path, .. }, .. } => {
+            Report::of(Code::NotWritten, error).next(format!("ls -l {}", path.display()))
+        }
+        TakeoverError::Record { source: TransactError::Write(source), .. } => {
+            write_failure_in(store, source)
+        }
+        TakeoverError::Live { .. }
+        | TakeoverError::Scan { .. }
+        | TakeoverError::Record { source: TransactError::Refused(_), .. } => {
+            Report::of(Code::Internal, error).next(format!("creel inspect {id}"))
+        }
     }
 }
 

@@ -60,6 +60,9 @@ fn a_flipped_bit_is_found_and_healed_and_hides_nothing_else() {
     insta::assert_snapshot!("found_json", scene.run(&["verify", &typed, "--json"]).normal());
     let set = scene.as_agent(id, &["session", "set", "c", "d"]).run();
     insta::assert_snapshot!("not_written", set.normal());
+    let resumed = scene.run(&["resume", &typed, "go on"]);
+    assert!(resumed.stderr.contains("[session-damaged]"), "{resumed:?}");
+    assert!(resumed.stderr.contains(&format!("Next: creel heal {typed}")), "{resumed:?}");
     // What was published is still served, and nobody else is affected.
     assert!(scene.run(&["list"]).stdout.contains("[damaged] repaired"));
     scene.run(&["inspect", &typed]).success();

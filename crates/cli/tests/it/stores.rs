@@ -4,6 +4,23 @@ use creel_testkit::env::TestEnv;
 
 use crate::scene::{Scene, open};
 
+/// A user that owns nothing here.
+const STRANGER: u32 = 65_534;
+
+/// Everything below a directory, and itself.
+fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = vec![dir.to_owned()];
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() && !path.is_symlink() {
+            true => found.extend(walk(&path)),
+            false if path.is_symlink() => {}
+            false => found.push(path),
+        }
+    }
+    found
+}
+
 fn home() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_creel"))
 }
@@ -125,4 +142,69 @@ fn a_hostile_store_in_a_cloned_project_starts_nothing() {
     let wait = scene.run(&["--orb-root", &root, "wait", &typed, "--timeout", "1"]);
     assert_eq!(wait.code, 7, "{wait:?}");
     assert_eq!(log(), before);
+}
+
+#[test]
+fn a_store_that_lost_its_manifest_is_not_taken_for_an_empty_one() {
+    let scene = Scene::new();
+    let id = scene.unstarted("kept", None).to_string();
+    let root = scene.store.root().display().to_string();
+    let manifest = scene.store.root().join("manifest.json");
+    std::fs::remove_file(&manifest).unwrap();
+    for arguments in [
+        &["list"][..],
+        &["inspect", &id],
+        &["launch", "sh", "true"],
+        &["reconcile"],
+        &["verify"],
+        &["heal"],
+        &["--orb-root", &root, "list"],
+    ] {
+        let output = scene.run(arguments);
+        assert_eq!(output.code, 5, "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains("[store-unusable]"), "{output:?}");
+        assert!(output.stderr.contains("manifest.json is missing"), "{output:?}");
+        assert!(!manifest.exists(), "{arguments:?}");
+    }
+    let next = scene.run(&["list"]).stderr;
+    let next = next.split("Next: creel ").nth(1).expect("a command");
+    let arguments: Vec<&str> = next.split_whitespace().collect();
+    assert!(scene.run(&arguments).success().stdout.contains("kept"));
+    assert!(scene.run(&["list"]).success().stdout.contains("kept"));
+}
+
+/// Checks that no verb starts anything in a store as it is, and says so alike.
+#[track_caller]
+fn check_start_refused(scene: &Scene, id: &str, (uid, code, word): (u32, i32, &str)) {
+    for arguments in
+        [&["launch", "sh", "true"][..], &["request", "sh", "true"], &["resume", id, "true"]]
+    {
+        let output = scene.env.call(arguments).user(uid).run();
+        assert_eq!(output.code, code, "{arguments:?}: {output:?}");
+        assert!(output.stderr.contains(&format!("[{word}]\nNext: ")), "{output:?}");
+        assert!(output.stderr.contains("nothing was changed"), "{output:?}");
+    }
+}
+
+#[test]
+fn nothing_is_started_in_a_store_that_may_not_be_written() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let scene = Scene::new();
+    let id = scene.unstarted("kept", None).to_string();
+    // Any user may read it, and none but root write it.
+    let open_up = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for entry in walk(scene.env.root()) {
+        open_up(&entry, if entry.is_dir() { 0o755 } else { 0o644 });
+    }
+    chown(scene.env.runtime_dir(), Some(STRANGER), None).unwrap();
+    open_up(&scene.env.runtime_dir(), 0o700);
+    check_start_refused(&scene, &id, (STRANGER, 5, "read-only-store"));
+
+    let manifest = scene.store.root().join("manifest.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let version = creel_record::snapshot::SCHEMA_VERSION;
+    std::fs::write(&manifest, text.replace(version, "99.0")).unwrap();
+    check_start_refused(&scene, &id, (STRANGER, 6, "newer-store"));
 }
