@@ -211,8 +211,12 @@ pub struct DispatchView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseView {
-    /// True while the holder or the agent of the live run is alive.
+    /// True while a process has it.
     pub held: bool,
+    /// What the live run's processes are told by: the path of its control group, else `process
+    /// session`. None without a live run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<String>,
     /// What the last holder wrote about itself; for people only.
     pub note: Option<String>,
 }

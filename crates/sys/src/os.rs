@@ -6,6 +6,7 @@ pub mod boot;
 pub mod cgroup;
 pub mod end_tree;
 pub mod exit;
+pub mod flock_table;
 mod lock_wait;
 pub mod os_fs;
 pub mod poll;

@@ -7,6 +7,7 @@ use std::io;
 use creel_api::inspect::{LeaseView, ResultView, RunView, SessionView};
 use creel_record::{Session, SessionId};
 use creel_spool::{Published, Store};
+use creel_sys::flock_table;
 use creel_sys::process::ProcessIdentity;
 
 use crate::codes::Code;
@@ -76,22 +77,24 @@ fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionVi
     Ok(view::session(store, published, beside))
 }
 
-/// Tells whether a run's processes hold the lease, without touching it: even to try a lock is to
-/// be in somebody's way.
+/// Tells whether somebody has the lease, without touching it: even to try a lock is to be in
+/// somebody's way. The kernel's table of locks knows, except of a lock whose taker is of another
+/// process namespace: there the run's processes tell.
 fn lease_of(store: &Store, session: &Session) -> Result<LeaseView, Report> {
     let failed = |error: io::Error| Report::of(Code::StoreUnusable, &error).next("creel scope");
-    let mut held = false;
-    if let Some(run) = session.live_run() {
-        for process in [&run.holder, &run.agent].into_iter().flatten() {
-            let identity = ProcessIdentity {
-                pid: process.pid,
-                start_ticks: process.start_ticks,
-                boot_id: process.boot_id.clone(),
-            };
-            held |= identity.is_alive().map_err(failed)?;
-        }
+    let run = session.live_run();
+    let mut held = flock_table::is_locked(&store.lease_path(session.id)).unwrap_or(false);
+    for process in run.iter().flat_map(|run| [&run.holder, &run.agent]).flatten() {
+        let identity = ProcessIdentity {
+            pid: process.pid,
+            start_ticks: process.start_ticks,
+            boot_id: process.boot_id.clone(),
+        };
+        held |= identity.is_alive().map_err(failed)?;
     }
-    Ok(LeaseView { held, note: store.read_lease_note(session.id).map_err(failed)? })
+    let boundary =
+        run.map(|run| run.cgroup.clone().unwrap_or_else(|| "process session".to_owned()));
+    Ok(LeaseView { held, boundary, note: store.read_lease_note(session.id).map_err(failed)? })
 }
 
 fn add_results(store: &Store, published: &Published, view: &mut SessionView) -> Result<(), Report> {
@@ -142,6 +145,7 @@ fn page(view: &SessionView) -> String {
     field("Updated", &view.updated);
     field("Wakes at", &or_empty(&view.wake_at));
     field("Lease", &lease(&view.lease));
+    field("Boundary", &or_empty(&view.lease.boundary));
     field("Damage", &or_empty(&view.damage));
     if view.stale {
         field("Stale", &format!("creel rebuild-session-snapshots {}", view.id));

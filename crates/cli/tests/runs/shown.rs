@@ -90,3 +90,28 @@ fn an_interrupted_request_leaves_the_session_running_and_says_how_to_collect() {
     world.run(&["wait", &id]).success();
     assert_eq!(world.out(&["result", &id]), "late");
 }
+
+#[test]
+fn an_inspection_tells_who_has_the_lease_and_what_bounds_the_run() {
+    let world = World::new();
+    let id = world.launch("creel session set phase ready; exec sleep 600");
+    world.until_phase(id, "ready");
+    let look = || {
+        let text = world.out(&["inspect", &id.to_string(), "--json"]);
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["lease"].clone()
+    };
+    // Nothing but the lease itself tells before its processes are recorded.
+    assert_eq!(look()["held"], true);
+    let session = world.until(id, |s| s.live_run().is_some_and(|run| run.holder.is_some()));
+    let group = session.live_run().and_then(|run| run.cgroup.clone());
+    let boundary = group.unwrap_or_else(|| "process session".to_owned());
+    assert_eq!(look()["boundary"], boundary);
+    let text = world.out(&["inspect", &id.to_string()]);
+    assert!(text.contains(&format!("Boundary     {boundary}")), "{text}");
+    world.run(&["kill", &id.to_string()]).success();
+    world.at_rest(id);
+    assert_eq!((look()["held"].clone(), look().get("boundary").cloned()), (false.into(), None));
+    let lease = world.store().lease(id).expect("it can be asked for").expect("it is free");
+    assert_eq!(look()["held"], true, "whoever has it, and whatever for");
+    drop(lease);
+}
