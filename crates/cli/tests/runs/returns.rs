@@ -1,5 +1,9 @@
 //! Returning a turn, once.
 
+use std::time::Duration;
+
+use creel_sys::process::ProcessIdentity;
+
 use crate::world::{World, ends};
 
 #[test]
@@ -12,6 +16,33 @@ fn the_same_return_sent_twice_is_answered_alike() {
     let session = world.at_rest(id);
     assert_eq!(session.interface["codes"], "0");
     assert_eq!(session.result_count, 1);
+}
+
+#[test]
+fn a_return_whose_first_caller_was_killed_before_it_answered_is_answered_and_stored_once() {
+    let world = World::new();
+    // Some die before anything is stored, some after: each at another instant of its life.
+    for millis in (0..48).step_by(4) {
+        let id = world.launch("creel session set phase ready; exec sleep 600");
+        let run = world.until_phase(id, "ready").runs[0].id;
+        let returns = || {
+            world
+                .call(&["session", "return", "--await", "kept"])
+                .env("ORBH_SESSION_ID", id.to_string())
+                .env("CREEL_RUN_ID", run.to_string())
+        };
+        let mut first = returns().spawn();
+        let pid = i32::try_from(first.id()).expect("a pid is one");
+        let process = ProcessIdentity::of(pid).expect("readable").expect("it is not collected");
+        process.wait_gone(Duration::from_millis(millis)).expect("a wait");
+        first.kill().expect("it is ours");
+        first.wait().expect("it ends");
+        let second = returns().run().success();
+        assert_eq!((second.stdout.as_str(), second.stderr.as_str()), ("", ""), "{millis} ms");
+        let session = world.at_rest(id);
+        assert_eq!((session.result_count, ends(&session)), (1, vec!["returned"]), "{millis} ms");
+        assert_eq!(world.out(&["result", &id.to_string()]), "kept");
+    }
 }
 
 #[test]
