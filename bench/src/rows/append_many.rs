@@ -10,8 +10,8 @@ use crate::scratch::{self, Scratch};
 use crate::together::{self, Part};
 
 const PROCESSES: u64 = 64;
-/// Appends of each process in a round.
-const COUNT: u64 = 10;
+/// Appends of each process in a round; enough that its first one, with cold pages, counts little.
+const COUNT: u64 = 40;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Line>> {
     let scratch = Scratch::new(None)?;
