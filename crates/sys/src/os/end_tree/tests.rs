@@ -114,7 +114,8 @@ fn what_is_not_ours_to_signal_survives() {
         assert!(!rustix::process::geteuid().is_root(), "init must not be ours to signal");
         let suspect =
             Suspect { identity: identity(1), comm: "init".to_owned(), proof: Proof::Session };
-        let pressure = Pressure { first: Signal::CONT, grace: LONG, limit: LONG };
+        // Not CONT, which anyone may send within a process session, and init may lead ours.
+        let pressure = Pressure { first: Signal::TERM, grace: LONG, limit: LONG };
         let ended = end_tree(|| Ok(vec![suspect.clone()]), pressure).expect("an end");
         assert_eq!(ended, Ended { signalled: vec![], survivors: vec![suspect] });
     });
