@@ -119,6 +119,8 @@ impl SessionQuery {
         let table = ProcessTable::read_each(|entry| {
             let environ = if entry.is_kernel_thread {
                 Environ::Absent
+            } else if entry.is_dead() {
+                Environ::Gone
             } else {
                 environ_value(entry.pid, SESSION_VARIABLE)
             };
