@@ -52,6 +52,7 @@ codes! {
     AlreadyAnswered => "already-answered" Refused;
     AlreadyReturned => "already-returned" Refused;
     AmbiguousId => "ambiguous-id" Refused;
+    BeingEnded => "being-ended" Refused;
     CatalogInvalid => "catalog-invalid" Unavailable;
     ChildrenLive => "children-live" Refused;
     ControlCharacter => "control-character" Refused;

@@ -20,6 +20,7 @@ impl From<&Refusal> for Code {
             Refusal::UnknownRun { .. } => Self::UnknownRun,
             Refusal::AlreadyReturned { .. } => Self::AlreadyReturned,
             Refusal::RunLive { .. } => Self::RunLive,
+            Refusal::BeingEnded { .. } => Self::BeingEnded,
             Refusal::Discarded { .. } => Self::Discarded,
             Refusal::DeliveryOwned { .. } => Self::DeliveryOwned,
             Refusal::WrongMode { .. } => Self::WrongMode,
@@ -71,7 +72,9 @@ fn next(refusal: &Refusal, id: &str) -> String {
         Refusal::AlreadyReturned { run_number, .. } => {
             format!("creel result {id} --run {run_number}")
         }
-        Refusal::RunLive { session, .. } => format!("creel wait {session}"),
+        Refusal::RunLive { session, .. } | Refusal::BeingEnded { session, .. } => {
+            format!("creel wait {session}")
+        }
         Refusal::Discarded { session } => format!("creel resume {session} --undiscard PROMPT"),
         Refusal::DeliveryOwned { session }
         | Refusal::WrongMode { session, .. }
