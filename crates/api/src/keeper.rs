@@ -159,6 +159,11 @@ pub enum Owed {
         /// It.
         plan: Box<Plan>,
     },
+    /// It can't be told or planned now, and may be later: a file of the user's is wrong, say.
+    Blocked {
+        /// What stands in the way, in one line.
+        why: String,
+    },
     /// Something that this keeper doesn't know how to do.
     #[serde(other)]
     Unknown,

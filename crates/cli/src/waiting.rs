@@ -1,13 +1,14 @@
 //! Waiting for sessions to change, by the store's feed: no polling.
 
 use std::collections::BTreeSet;
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use creel_record::SessionId;
 use creel_spool::{FeedWatch, Store};
 use creel_sys::Deadline;
-use creel_sys::poll::wait_readable;
+use creel_sys::poll::{wait_readable, wait_readable_or_closed};
 use creel_sys::process::ProcessHandle;
 
 use crate::codes::Code;
@@ -65,23 +66,58 @@ impl Waiter {
         ids: &[SessionId],
         processes: &[ProcessHandle],
     ) -> Result<bool, Report> {
+        let fds: Vec<_> = processes.iter().map(AsFd::as_fd).collect();
+        let woken = self.wait(ids, |watch| {
+            let fds: Vec<_> = std::iter::once(watch).chain(fds.iter().copied()).collect();
+            wait_readable(&fds, deadline.remaining())
+        })?;
+        Ok(woken != Woken::Late)
+    }
+
+    /// Waits until one of `ids` changed, or nobody reads standard output any more.
+    ///
+    /// # Errors
+    /// When the watch fails.
+    pub(crate) fn followed(
+        &mut self,
+        deadline: Deadline,
+        ids: &[SessionId],
+    ) -> Result<Woken, Report> {
+        let stdout = std::io::stdout();
+        self.wait(ids, |watch| {
+            wait_readable_or_closed(&[watch], stdout.as_fd(), deadline.remaining())
+        })
+    }
+
+    fn wait(
+        &mut self,
+        ids: &[SessionId],
+        ready: impl Fn(BorrowedFd<'_>) -> io::Result<Vec<usize>>,
+    ) -> Result<Woken, Report> {
         let wanted: BTreeSet<SessionId> = ids.iter().copied().collect();
         loop {
-            let ready = {
-                let mut fds = vec![self.watch.as_fd()];
-                fds.extend(processes.iter().map(AsFd::as_fd));
-                wait_readable(&fds, deadline.remaining())
-                    .map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?
-            };
+            let ready = ready(self.watch.as_fd())
+                .map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?;
             match ready.as_slice() {
-                [] => return Ok(false),
+                [] => return Ok(Woken::Late),
                 [0] => {}
-                _ => return Ok(true),
+                _ => return Ok(Woken::Other),
             }
             let changed = self.watch.wait(ANNOUNCED_WITHIN)?;
             if changed.is_gap || changed.ids.iter().any(|id| wanted.contains(id)) {
-                return Ok(true);
+                return Ok(Woken::Changed);
             }
         }
     }
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// A session changed.
+    Changed,
+    /// What was watched beside the store: a process ended, or standard output is closed.
+    Other,
+    /// The time passed.
+    Late,
 }

@@ -31,6 +31,8 @@ pub(crate) struct Order {
     /// The program to start keepers and planners with.
     pub(crate) exe: PathBuf,
     pub(crate) grouping: Grouping,
+    /// How long the keeper asks again for what is owed when it can't be planned.
+    pub(crate) patience_ms: u64,
     pub(crate) run_dir: PathBuf,
     pub(crate) thread_path: PathBuf,
 }
@@ -138,6 +140,7 @@ pub(crate) mod tests {
             run_number: 1,
             exe: "/proc/self/exe".into(),
             grouping: Grouping::None,
+            patience_ms: 0,
             run_dir: dir.join("runs/1"),
             thread_path: dir.join("thread.jsonl"),
         }

@@ -75,8 +75,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         }
         let mut holders = Vec::new();
         if is_swept {
-            let (has_recorded, living) = deserted::see_out(&call.store, &missing)?;
-            if has_recorded {
+            let (has_changed, living) = deserted::see_to(context, &call.store, &missing)?;
+            if has_changed && !deadline.is_past() {
                 continue;
             }
             holders = living;

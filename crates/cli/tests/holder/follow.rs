@@ -1,10 +1,11 @@
 //! What is owed after a run.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use creel_api::keeper::Owed;
 use creel_api::plan::Plan;
-use creel_record::{EndReason, RunId};
+use creel_record::{EndReason, Mode, RunId};
 
 use crate::Test;
 use crate::scene::{CREEL, LONG, Scene, now, unique};
@@ -14,7 +15,8 @@ pub(crate) fn tests() -> Vec<Test> {
         ("follow::the_planner_gets_the_lease_and_its_plan_is_started", planned),
         ("follow::a_launch_that_died_halfway_is_lost", stranded),
         ("follow::after_a_failed_start_it_is_asked_again", failed_start),
-        ("follow::a_planner_that_fails_ends_the_matter", failing),
+        ("follow::a_planner_that_fails_is_asked_again", failing),
+        ("follow::a_debt_that_cannot_be_planned_is_recorded_as_a_failed_start", given_up),
     ]
 }
 
@@ -101,10 +103,26 @@ fn failed_start() {
 }
 
 fn failing() {
-    for script in ["exit 9", "echo nonsense", "kill -KILL $$"] {
-        let mut scene = Scene::new();
-        with_planner(&mut scene, script);
-        scene.script("exit 5").check_end((EndReason::ExitNonzero, Some(5), None));
-        assert_eq!(scene.session().run_count, 1);
+    for script in
+        ["exit 9", "echo nonsense", "kill -KILL $$", r#"echo '{"owed":"blocked","why":"x"}'"#]
+    {
+        let mut scene = with_plan(|_| {});
+        let path = scene.options.exe.clone();
+        let failed = scene.dir.join("failed").display().to_string();
+        let text = std::fs::read_to_string(&path).expect("the planner");
+        let fail = format!("plan) if [ ! -e {failed} ]; then touch {failed}; {script}; exit; fi;");
+        std::fs::write(&path, text.replace("plan)", &fail)).expect("writes");
+        scene.options.exe = path;
+        check(&scene, &[FIRST, (EndReason::ExitNonzero, Some(6))]);
     }
+}
+
+fn given_up() {
+    let mut scene = Scene::in_mode(Mode::Headless);
+    with_planner(&mut scene, r#"echo '{"owed":"blocked","why":"the catalog is wrong"}'"#);
+    scene.options.patience = Duration::ZERO;
+    check(&scene, &[FIRST, (EndReason::SpawnFailed, None)]);
+    let session = scene.session();
+    assert_eq!(session.work_state().as_str(), "awaiting");
+    assert_eq!(session.runs[1].detail.as_deref(), Some("the catalog is wrong"));
 }

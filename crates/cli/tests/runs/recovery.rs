@@ -15,7 +15,7 @@ use crate::world::{World, ends, shelf, told};
 
 /// Returns a session's holder and keeper.
 pub(crate) fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity) {
-    let facts = session.live_run().and_then(|run| run.holder.clone()).expect("a holder");
+    let facts = session.current_run().and_then(|run| run.holder.clone()).expect("a holder");
     let (pid, start_ticks, boot_id) = (facts.pid, facts.start_ticks, facts.boot_id);
     let holder = ProcessIdentity { pid, start_ticks, boot_id };
     let table = ProcessTable::read().expect("readable");
@@ -300,6 +300,9 @@ fn a_waiting_request_goes_on_where_a_keeper_could_not() {
     // The keeper's planner reads the catalog anew, and finds a mistake in it.
     world.configure("catalog.toml", "[harness.sh]\nprogramm = \"sh\"\n");
     gate.open();
+    world.until(id, |session| ends(session) == ["exit-zero"]);
+    world.until_logged(id, "can't plan what is owed yet");
+    kill_machinery(&world.session(id));
     let output = waiting.wait_with_output().expect("it ends");
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");

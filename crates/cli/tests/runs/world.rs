@@ -12,6 +12,7 @@ use creel_spool::Store;
 use creel_sys::Deadline;
 use creel_sys::boot::boot_id;
 use creel_sys::os_fs::OsFs;
+use creel_sys::watch::DirWatch;
 use creel_testkit::env::{Call, Output, TestEnv};
 
 /// Far longer than anything here takes on a busy machine; only a hang is cut.
@@ -99,6 +100,22 @@ impl World {
     #[track_caller]
     pub(crate) fn until_phase(&self, id: SessionId, phase: &str) -> Session {
         self.until(id, |session| session.interface.get("phase").is_some_and(|p| p == phase))
+    }
+
+    /// Waits until the log of a session's first run holds a text; returns the log.
+    #[track_caller]
+    pub(crate) fn until_logged(&self, id: SessionId, text: &str) -> String {
+        let dir = self.store().run_dir(id, 1);
+        let watch = DirWatch::new(&dir).expect("it can be watched");
+        let deadline = Deadline::after(DEADLINE);
+        loop {
+            let log = fs::read_to_string(dir.join("log")).unwrap_or_default();
+            if log.contains(text) {
+                return log;
+            }
+            assert!(!deadline.is_past(), "in time; it is {log}");
+            watch.wait(deadline.remaining()).expect("the watch works");
+        }
     }
 
     /// Waits until nobody runs a session any more; what follows a run has begun by then.

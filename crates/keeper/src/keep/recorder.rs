@@ -125,7 +125,8 @@ impl Recorder {
             }
             Job::Follow { holder_pid } => {
                 if let Some(store) = self.store() {
-                    self.follow.run(&store, holder_pid);
+                    let bell = self.bell.clone();
+                    self.follow.run(&store, holder_pid, |why| bell.ring(Note::Record(why)));
                 }
                 self.bell.ring(Note::Followed);
             }

@@ -21,10 +21,25 @@ pub fn wait_writable(fds: &[BorrowedFd<'_>], within: Duration) -> io::Result<Vec
     wait_for(fds, PollFlags::OUT, within)
 }
 
+/// Waits as [`wait_readable`] does, and also until nobody takes what is written to `outlet` any
+/// more; its position is that after the last of `fds`.
+pub fn wait_readable_or_closed(
+    fds: &[BorrowedFd<'_>],
+    outlet: BorrowedFd<'_>,
+    within: Duration,
+) -> io::Result<Vec<usize>> {
+    let polled = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN));
+    // Errors and hang-ups are told without being asked for.
+    let outlet = PollFd::from_borrowed_fd(outlet, PollFlags::empty());
+    wait(polled.chain([outlet]).collect(), within)
+}
+
 fn wait_for(fds: &[BorrowedFd<'_>], flags: PollFlags, within: Duration) -> io::Result<Vec<usize>> {
+    wait(fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, flags)).collect(), within)
+}
+
+fn wait(mut polled: Vec<PollFd<'_>>, within: Duration) -> io::Result<Vec<usize>> {
     let deadline = Deadline::after(within);
-    let mut polled: Vec<PollFd<'_>> =
-        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, flags)).collect();
     loop {
         let timeout = timespec(deadline.remaining());
         match poll(&mut polled, Some(&timeout)) {
