@@ -92,7 +92,8 @@ impl From<OpenError> for Report {
     fn from(error: OpenError) -> Self {
         let (code, next) = match &error {
             OpenError::Missing { root } => {
-                let next = format!("creel --orb-root {} --create-store list", root.display());
+                let next =
+                    format!("the same command with --orb-root {} --create-store", root.display());
                 (Code::StoreMissing, next)
             }
             OpenError::NotADirectory { root } => {
