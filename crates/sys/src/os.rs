@@ -12,6 +12,7 @@ pub mod os_fs;
 pub mod poll;
 mod proc_stat;
 pub mod process;
+pub mod pty;
 pub mod runtime_dir;
 #[cfg(test)]
 pub(crate) mod scripted;
@@ -20,4 +21,5 @@ pub mod signal;
 pub mod socket;
 pub mod spawn;
 pub mod tree;
+pub mod tty;
 pub mod watch;

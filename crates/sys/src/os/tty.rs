@@ -1,0 +1,86 @@
+//! A person's own terminal: raw while somebody else's screen is shown on it, and as it was after.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+
+/// Tells whether a descriptor is a terminal.
+#[must_use]
+pub fn is_terminal(fd: impl AsFd) -> bool {
+    isatty(fd)
+}
+
+/// A terminal in raw mode; dropping it restores what was.
+#[derive(Debug)]
+pub struct RawMode {
+    saved: Restorer,
+}
+
+/// What brings a terminal back to how it was; for handlers of the last resort.
+#[derive(Clone, Debug)]
+pub struct Restorer {
+    saved: Arc<(OwnedFd, Termios)>,
+}
+
+impl RawMode {
+    /// Turns raw mode on.
+    ///
+    /// # Errors
+    /// When it is no terminal.
+    pub fn enter(terminal: impl AsFd) -> io::Result<Self> {
+        let terminal = terminal.as_fd().try_clone_to_owned()?;
+        let before = tcgetattr(&terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&terminal, OptionalActions::Now, &raw)?;
+        Ok(Self { saved: Restorer { saved: Arc::new((terminal, before)) } })
+    }
+
+    /// Returns another handle to restore by.
+    #[must_use]
+    pub fn restorer(&self) -> Restorer {
+        self.saved.clone()
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        self.saved.restore();
+    }
+}
+
+impl Restorer {
+    /// Restores the terminal; a second time changes nothing.
+    pub fn restore(&self) {
+        let (terminal, before) = &*self.saved;
+        // A terminal that is gone needs nothing.
+        let _ = tcsetattr(terminal, OptionalActions::Now, before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pty::{Pty, Size};
+
+    #[test]
+    fn a_terminal_is_as_it_was_after_raw_mode() {
+        let pty = Pty::open(Size { columns: 80, lines: 24 }).expect("a terminal");
+        let modes = || {
+            let found = tcgetattr(&pty.slave).expect("a terminal");
+            (found.local_modes, found.input_modes, found.output_modes, found.control_modes)
+        };
+        let before = modes();
+        let raw = RawMode::enter(&pty.slave).expect("a terminal");
+        assert_ne!(modes(), before);
+        let restorer = raw.restorer();
+        drop(raw);
+        assert_eq!(modes(), before);
+        restorer.restore();
+        assert_eq!(modes(), before);
+        assert!(is_terminal(&pty.master));
+        assert!(!is_terminal(std::fs::File::open("/dev/null").expect("a device")));
+    }
+}
