@@ -8,6 +8,7 @@ mod agent;
 mod attendant;
 mod diagnosis;
 mod group;
+mod programs;
 mod start;
 mod sweep;
 
@@ -121,6 +122,7 @@ impl Holder {
 
     fn obey(&mut self, ask: Ask) {
         match ask {
+            Ask::Here => {}
             Ask::End { signal, grace_ms } => {
                 self.end_tree(signal, Duration::from_millis(grace_ms));
             }

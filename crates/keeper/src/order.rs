@@ -30,6 +30,10 @@ pub(crate) struct Order {
     pub(crate) run_number: u64,
     /// The program to start keepers and planners with.
     pub(crate) exe: PathBuf,
+    /// Where the program was when the run was started; keepers are started from what is there when
+    /// they are, so that a newer program takes over. None when that isn't known.
+    #[serde(default)]
+    pub(crate) installed: Option<PathBuf>,
     pub(crate) grouping: Grouping,
     pub(crate) run_dir: PathBuf,
     pub(crate) thread_path: PathBuf,
@@ -134,9 +138,11 @@ pub(crate) mod tests {
                     output_bytes: 1 << 20,
                     transcript_bytes: 1 << 20,
                 },
+                terminal: None,
             },
             run_number: 1,
             exe: "/proc/self/exe".into(),
+            installed: None,
             grouping: Grouping::None,
             run_dir: dir.join("runs/1"),
             thread_path: dir.join("thread.jsonl"),

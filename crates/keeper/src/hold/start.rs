@@ -14,13 +14,15 @@ use creel_sys::signal::PendingSignals;
 use creel_sys::socket::{BindError, bind_listener};
 use thiserror::Error;
 
-use crate::control::{State, Tree};
+use crate::control::{HOLDER_VERSION, State, Tree};
 use crate::hold::agent::{self, Agent};
 use crate::hold::attendant::{Attendant, Kept};
+use crate::hold::programs::Programs;
 use crate::hold::sweep::{KeeperPid, Sweeps};
 use crate::hold::{Holder, diagnosis, group};
 use crate::inherited;
 use crate::order::Order;
+use crate::progress::Progress;
 use crate::say::say;
 
 /// Why the agent was not started.
@@ -56,9 +58,10 @@ pub(super) fn start() -> Result<Holder, StartError> {
     let holder = ProcessIdentity::current().map_err(StartError::Prepare)?;
     let mut query = SessionQuery::new(order.session_id()).map_err(StartError::Prepare)?;
 
+    let progress = Progress::create().map_err(StartError::Prepare)?;
     let (socket, listener) = listen(order.run_id())?;
     let cgroup = group::make(order.run_id(), order.grouping);
-    let started = match agent::start(&order.plan.command, cgroup) {
+    let started = match agent::start(&order.plan.command, order.plan.terminal.as_ref(), cgroup) {
         Ok(started) => started,
         Err(error) => {
             let reason = diagnosis::why(&order.plan.command, &error);
@@ -75,14 +78,15 @@ pub(super) fn start() -> Result<Holder, StartError> {
         order: order_fd,
         lease,
         listener: listener.into(),
-        stdout: started.stdout,
-        stderr: started.stderr,
+        output: started.output,
+        progress,
     };
     Ok(Holder {
         signals,
         sweeps: Sweeps::new(query, keeper_pid.clone()),
-        attendant: Attendant::new(order.exe, kept, keeper_pid),
+        attendant: Attendant::new(Programs::new(order.installed), kept, keeper_pid),
         state: State {
+            version: HOLDER_VERSION,
             agent: started.child.identity,
             holder,
             cgroup: started.cgroup.as_ref().map(|group| group.dir().display().to_string()),

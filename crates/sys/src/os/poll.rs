@@ -49,6 +49,8 @@ pub enum Interest {
     Write,
     /// Either.
     Both,
+    /// Neither, but that its peer closed it or it failed.
+    End,
 }
 
 /// A descriptor that something can be done with.
@@ -74,6 +76,7 @@ pub fn wait_any(fds: &[(BorrowedFd<'_>, Interest)], within: Duration) -> io::Res
                     Interest::Read => PollFlags::IN,
                     Interest::Write => PollFlags::OUT,
                     Interest::Both => PollFlags::IN | PollFlags::OUT,
+                    Interest::End => PollFlags::empty(),
                 },
             )
         })

@@ -4,7 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
+use rustix::termios::{
+    InputModes, OptionalActions, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+};
 
 /// The size of a terminal in cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +38,10 @@ impl Pty {
         unlockpt(&master)?;
         // By the master and not by a name, which may mean another device in another mount.
         let slave = ioctl_tiocgptpeer(&master, ours)?;
+        let mut modes = tcgetattr(&slave)?;
+        // So that erasing a character in a line erases all of its bytes.
+        modes.input_modes |= InputModes::IUTF8;
+        tcsetattr(&slave, OptionalActions::Now, &modes)?;
         resize(&master, size)?;
         Ok(Self { master, slave })
     }
