@@ -4,6 +4,7 @@
 //! A plan travels through an inherited descriptor and stays in memory, since its environment may
 //! hold credentials. It is never written to disk.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -32,9 +33,11 @@ pub struct Plan {
     pub terminal: Option<TerminalPlan>,
 }
 
-/// The most columns or lines of a terminal: more than any screen shows, and few enough that a
-/// screen of them stays small.
-pub const MAX_TERMINAL_CELLS: u16 = 1000;
+/// The most columns of a terminal: more than any screen shows.
+pub const MAX_TERMINAL_COLUMNS: u16 = 1000;
+
+/// The most lines of a terminal: a screen of so many cells stays small.
+pub const MAX_TERMINAL_LINES: u16 = 500;
 
 /// The fewest columns of a terminal: a wide character needs two.
 pub const MIN_TERMINAL_COLUMNS: u16 = 2;
@@ -56,14 +59,15 @@ impl TerminalSize {
     /// Returns a size that terminals can have.
     ///
     /// # Errors
-    /// When it has no cells, or more than [`MAX_TERMINAL_CELLS`] in a direction.
+    /// When it has no cells, or more than [`MAX_TERMINAL_COLUMNS`] and [`MAX_TERMINAL_LINES`].
     pub fn checked(columns: u32, lines: u32) -> Result<Self, BadSize> {
         let refused = BadSize { columns, lines };
-        let fits = |cells: u32, min: u16| {
-            u16::try_from(cells).ok().filter(|cells| (min..=MAX_TERMINAL_CELLS).contains(cells))
+        let fits = |cells: u32, bounds: RangeInclusive<u16>| {
+            u16::try_from(cells).ok().filter(|cells| bounds.contains(cells))
         };
-        let columns = fits(columns, MIN_TERMINAL_COLUMNS).ok_or_else(|| refused.clone())?;
-        let lines = fits(lines, 1).ok_or(refused)?;
+        let columns = fits(columns, MIN_TERMINAL_COLUMNS..=MAX_TERMINAL_COLUMNS)
+            .ok_or_else(|| refused.clone())?;
+        let lines = fits(lines, 1..=MAX_TERMINAL_LINES).ok_or(refused)?;
         Ok(Self { columns, lines })
     }
 }
@@ -72,7 +76,7 @@ impl TerminalSize {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a terminal of {columns}x{lines} can't be: columns go from {MIN_TERMINAL_COLUMNS} to \
-     {MAX_TERMINAL_CELLS}, lines from 1 to {MAX_TERMINAL_CELLS}"
+     {MAX_TERMINAL_COLUMNS}, lines from 1 to {MAX_TERMINAL_LINES}"
 )]
 pub struct BadSize {
     /// The columns.
@@ -237,14 +241,14 @@ mod tests {
     fn a_terminal_has_cells_and_not_too_many() {
         check(80, 24, "80x24");
         check(2, 1, "2x1");
-        check(1000, 1000, "1000x1000");
+        check(1000, 500, "1000x500");
         for (columns, lines) in [(0, 0), (1, 24), (80, 0), (10_000, 10_000), (80, 65_536)] {
             check(
                 columns,
                 lines,
                 &format!(
                     "a terminal of {columns}x{lines} can't be: columns go from 2 to 1000, lines \
-                     from 1 to 1000"
+                     from 1 to 500"
                 ),
             );
         }

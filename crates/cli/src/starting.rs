@@ -145,6 +145,7 @@ impl Starter {
             privilege: privilege(),
             base,
             credentials,
+            terminal_size: self.terminal_size,
             keeps_output: terms.keeps_output,
             fresh_native_id: uuid::Uuid::new_v4().to_string(),
             machine: Machine {

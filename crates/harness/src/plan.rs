@@ -437,7 +437,12 @@ impl Target {
         Watch {
             verdict_by_exit: self.profile.verdict_by_exit && is_headless,
             native_id: harness.native_id_rules.iter().filter(|_| is_headless).cloned().collect(),
-            provider_error: harness.provider_errors.iter().filter(|_| is_headless).cloned().collect(),
+            provider_error: harness
+                .provider_errors
+                .iter()
+                .filter(|_| is_headless)
+                .cloned()
+                .collect(),
             provider_message: harness.provider_message.clone(),
             return_dir,
             end_grace_ms: harness.end_grace_ms,

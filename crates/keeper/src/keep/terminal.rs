@@ -265,13 +265,12 @@ impl Terminal {
         let begin = self.offset - self.sieve.pending_bytes();
         self.offset += bytes.len() as u64;
         self.counts.reach(self.offset);
-        self.screen.feed(bytes);
-        let replies = self.screen.take_replies();
+        let passed = self.sieve.pass(bytes);
+        let replies = self.screen.feed(&passed.whole);
         self.keys.answer(&replies);
-        let shown = self.sieve.pass(bytes);
         let end = self.offset - self.sieve.pending_bytes();
         for viewer in &mut self.viewers {
-            viewer.show((begin, end), &shown);
+            viewer.show((begin, end), &passed.shown);
         }
         self.keys.look_for_echoes(&self.screen, &mut self.viewers);
         self.saving.output(bytes.len() as u64);
@@ -386,7 +385,7 @@ impl Terminal {
         let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         status.size = self.sizes.current();
         status.size_from = self.sizes.from();
-        status.title = self.screen.title();
+        status.title = self.screen.title().map(str::to_owned);
         status.offset = self.offset;
         status.output_at_ms = self.output_at_ms;
         status.doubt.clone_from(&self.doubt);

@@ -77,8 +77,6 @@ pub(crate) fn restore(fs: &dyn Fs, run_dir: &Path, planned: Planned) -> Restored
         Ok(pieces) => restored.replay(&pieces, &marks),
         Err(error) => restored.doubt(format!("the output log can't be read: {error}")),
     }
-    // What it asked then was answered then.
-    restored.screen.take_replies();
     restored
 }
 
@@ -133,8 +131,9 @@ impl Restored {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
-        self.screen.feed(bytes);
-        self.sieve.pass(bytes);
+        let passed = self.sieve.pass(bytes);
+        // What it asked then was answered then.
+        self.screen.feed(&passed.whole);
         self.offset += bytes.len() as u64;
     }
 

@@ -1,9 +1,10 @@
-//! What viewers see of an agent's output: whole sequences only, and none that asks the terminal
+//! An agent's output in whole sequences; and for viewers, without those that ask their terminal
 //! something.
 //!
 //! The keeper answers what programs ask of their terminal. If the question reached a viewer's
 //! terminal as well, its answer would come back as keys. A sequence is held back until it is whole,
-//! so that a redraw may stand before every piece that is let through.
+//! also from the keeper's own screen, so that a redraw may stand before every piece that is let
+//! through.
 
 /// The longest sequence that is held back, in bytes. What is longer (an image, or garbage) is left
 /// out.
@@ -27,6 +28,22 @@ enum State {
     SkippedEscape,
 }
 
+/// What was let through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// For the keeper's own screen.
+    pub(crate) whole: Vec<u8>,
+    /// For viewers.
+    pub(crate) shown: Vec<u8>,
+}
+
+impl Passed {
+    fn put(&mut self, bytes: &[u8]) {
+        self.whole.extend_from_slice(bytes);
+        self.shown.extend_from_slice(bytes);
+    }
+}
+
 /// The filter.
 #[derive(Debug)]
 pub(crate) struct Sieve {
@@ -48,15 +65,18 @@ impl Sieve {
         self.pending_bytes
     }
 
-    /// Takes bytes in and returns what may be shown.
-    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut shown = Vec::with_capacity(bytes.len());
+    /// Takes bytes in and returns what is whole by now.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Passed {
+        let mut shown = Passed {
+            whole: Vec::with_capacity(bytes.len()),
+            shown: Vec::with_capacity(bytes.len()),
+        };
         let mut rest = bytes;
         while let Some((&byte, behind)) = rest.split_first() {
             if self.state == State::Ground {
                 let plain = rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len());
                 if plain > 0 {
-                    shown.extend_from_slice(&rest[..plain]);
+                    shown.put(&rest[..plain]);
                     rest = &rest[plain..];
                     continue;
                 }
@@ -68,7 +88,7 @@ impl Sieve {
         shown
     }
 
-    fn step(&mut self, byte: u8, shown: &mut Vec<u8>) {
+    fn step(&mut self, byte: u8, shown: &mut Passed) {
         // What a control inside of a sequence cuts off means nothing to any terminal.
         if matches!(byte, 0x18 | 0x1a) && !matches!(self.state, State::Ground | State::Character(_))
         {
@@ -141,20 +161,20 @@ impl Sieve {
     }
 
     /// Takes a byte whose pending count is right already.
-    fn step_again(&mut self, byte: u8, shown: &mut Vec<u8>) {
+    fn step_again(&mut self, byte: u8, shown: &mut Passed) {
         self.step(byte, shown);
     }
 
-    fn begin_or_plain(&mut self, byte: u8, shown: &mut Vec<u8>) {
+    fn begin_or_plain(&mut self, byte: u8, shown: &mut Passed) {
         if is_plain(byte) {
-            shown.push(byte);
+            shown.put(&[byte]);
             self.pending_bytes = 0;
         } else {
             self.begin(byte, shown);
         }
     }
 
-    fn begin(&mut self, byte: u8, shown: &mut Vec<u8>) {
+    fn begin(&mut self, byte: u8, shown: &mut Passed) {
         self.held.push(byte);
         self.state = match byte {
             0x1b => State::Escape,
@@ -162,12 +182,15 @@ impl Sieve {
             0xe0..=0xef => State::Character(2),
             0xf0..=0xf4 => State::Character(3),
             // ENQ asks for an answerback.
-            0x05 => return self.drop_held(),
+            0x05 => {
+                shown.whole.push(byte);
+                return self.drop_held();
+            }
             _ => return self.let_through(shown),
         };
     }
 
-    fn string(&mut self, byte: u8, shown: &mut Vec<u8>) {
+    fn string(&mut self, byte: u8, shown: &mut Passed) {
         if self.held.len() >= MAX_HELD_BYTES {
             self.held.clear();
             self.state = if byte == 0x1b { State::SkippedEscape } else { State::Skipped };
@@ -184,12 +207,18 @@ impl Sieve {
         }
     }
 
-    fn finish(&mut self, shown: &mut Vec<u8>) {
-        if is_question(&self.held) { self.drop_held() } else { self.let_through(shown) }
+    fn finish(&mut self, shown: &mut Passed) {
+        if is_question(&self.held) {
+            shown.whole.extend_from_slice(&self.held);
+            self.drop_held();
+        } else {
+            self.let_through(shown);
+        }
     }
 
-    fn let_through(&mut self, shown: &mut Vec<u8>) {
-        shown.append(&mut self.held);
+    fn let_through(&mut self, shown: &mut Passed) {
+        shown.put(&self.held);
+        self.held.clear();
         self.state = State::Ground;
         self.pending_bytes = 0;
     }
@@ -255,13 +284,13 @@ mod tests {
 
     /// Passes text whole and byte by byte; at every cut nothing that is shown is half a sequence.
     fn check(input: &str, expected: &str) {
-        let shown = Sieve::default().pass(input.as_bytes());
+        let shown = Sieve::default().pass(input.as_bytes()).shown;
         assert_eq!(String::from_utf8_lossy(&shown), expected);
         let mut sieve = Sieve::default();
         let mut pieces = Vec::new();
         let mut given = 0;
         for byte in input.as_bytes() {
-            pieces.extend(sieve.pass(&[*byte]));
+            pieces.extend(sieve.pass(&[*byte]).shown);
             given += 1;
             assert!(sieve.pending_bytes() <= given);
             if !expected.contains('\u{1b}') {
@@ -333,6 +362,8 @@ mod tests {
             sieve.pass(bytes);
             assert_eq!(sieve.pending_bytes(), pending, "{bytes:?}");
         }
-        assert_eq!(sieve.pass(b"\xa2x"), "\u{6f22}x".as_bytes());
+        assert_eq!(sieve.pass(b"\xa2x").shown, "\u{6f22}x".as_bytes());
+        let passed = sieve.pass(b"a\x1b[cb");
+        assert_eq!((passed.whole, passed.shown), (b"a\x1b[cb".to_vec(), b"ab".to_vec()));
     }
 }

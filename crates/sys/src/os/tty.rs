@@ -3,8 +3,13 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+
+use crate::Deadline;
+use crate::os::poll::wait_writable;
 
 /// Tells whether a descriptor is a terminal.
 #[must_use]
@@ -59,6 +64,31 @@ impl Restorer {
         let _ = tcsetattr(terminal, OptionalActions::Now, before);
     }
 }
+
+/// Writes to a terminal as much as it takes within a time: one that is stopped takes nothing.
+///
+/// # Errors
+/// When it is gone.
+pub fn write_within(terminal: impl AsFd, bytes: &[u8], within: Duration) -> io::Result<usize> {
+    let deadline = Deadline::after(within);
+    let mut done = 0;
+    while done < bytes.len() {
+        if wait_writable(&[terminal.as_fd()], deadline.remaining())?.is_empty() {
+            break;
+        }
+        // No more at once than a terminal that can be written has room for.
+        let end = bytes.len().min(done + WRITE_BYTES);
+        match rustix::io::write(&terminal, &bytes[done..end]) {
+            Ok(count) => done += count,
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(done)
+}
+
+/// What a terminal that can be written takes without waiting, in bytes.
+const WRITE_BYTES: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use creel_api::attach::{ATTACH_VERSION, FromViewer, Stage, ToViewer};
 use creel_api::keeper::{Reply, encode_line};
 use creel_api::plan::TerminalSize;
-use creel_api::terminal::{MAX_MATCHES, MAX_VIEWERS, ScreenFormat, ViewerMode};
+use creel_api::terminal::{MAX_VIEWERS, ScreenFormat, ViewerMode};
 use creel_sys::Deadline;
 use creel_sys::exit::Exit;
 use creel_sys::poll::Ready;
@@ -55,19 +55,14 @@ impl Terminal {
         match ask {
             TerminalAsk::Attach(newcomer) => self.attach(newcomer),
             TerminalAsk::Screen { by, format, history_lines } => {
-                let text = self.screen.read(format, history_lines).into_bytes();
+                let text = self.screen.read(format, history_lines);
                 let (len_bytes, size) = (text.len() as u64, self.sizes.current());
                 let reply = Reply::Screen { len_bytes, size, doubt: self.doubt.clone() };
                 self.answer(by, reply, text);
             }
             TerminalAsk::Search { by, pattern, is_regex } => {
                 let reply = match self.screen.search(&pattern, is_regex) {
-                    Ok(mut matches) => {
-                        let is_cut = matches.len() > MAX_MATCHES;
-                        // The newest are what is looked for.
-                        let matches = matches.split_off(matches.len().saturating_sub(MAX_MATCHES));
-                        Reply::Found { matches, is_cut }
-                    }
+                    Ok((matches, is_cut)) => Reply::Found { matches, is_cut },
                     Err(message) => Reply::Error { code: "bad-pattern".to_owned(), message },
                 };
                 self.answer(by, reply, Vec::new());

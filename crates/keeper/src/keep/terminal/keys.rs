@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use creel_api::attach::Stage;
-use creel_api::terminal::ScreenFormat;
 
 use super::viewer::Viewer;
 use crate::say::say;
@@ -148,7 +147,7 @@ impl Keys {
         if self.awaited.is_empty() {
             return;
         }
-        let shown = squeezed(&screen.read(ScreenFormat::Text, 0));
+        let shown = squeezed(&screen.text());
         self.awaited.retain(|awaited| {
             let is_echoed = shown.matches(&awaited.text).count() > awaited.count_before;
             if is_echoed {
@@ -166,7 +165,7 @@ fn awaited((viewer, seq): (u64, u64), bytes: &[u8], screen: &Screen) -> Option<A
     if text.chars().count() < MIN_ECHO_CHARS {
         return None;
     }
-    let count_before = squeezed(&screen.read(ScreenFormat::Text, 0)).matches(&text).count();
+    let count_before = squeezed(&screen.text()).matches(&text).count();
     Some(Awaited { viewer, seq, text, count_before })
 }
 

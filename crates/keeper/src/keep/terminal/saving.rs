@@ -68,7 +68,7 @@ impl Terminal {
             offset: self.offset - self.sieve.pending_bytes(),
             size: self.sizes.current(),
             doubt: self.doubt.clone(),
-            redraw: self.screen.redraw(self.plan.history_lines),
+            redraw: self.screen.whole(),
         });
     }
 }
