@@ -31,12 +31,14 @@ pub(crate) mod reconcile;
 pub(crate) mod reference;
 pub(crate) mod request;
 pub(crate) mod respond;
+pub(crate) mod restart;
 pub(crate) mod result;
 pub(crate) mod resume;
 pub(crate) mod scope;
 pub(crate) mod session;
 pub(crate) mod shell;
 pub(crate) mod store;
+pub(crate) mod switch;
 pub(crate) mod terminal;
 pub(crate) mod verify;
 pub(crate) mod wait;
@@ -68,6 +70,8 @@ pub(crate) enum Verb {
     Interactive(interactive::Args),
     Shell(shell::Args),
     Attach(attach::Args),
+    Switch(switch::Args),
+    Restart(restart::Args),
     Detach(detach::Args),
     #[command(subcommand)]
     Terminal(terminal::Verb),
@@ -112,6 +116,8 @@ pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
         Verb::Interactive(args) => interactive::run(args, context),
         Verb::Shell(args) => shell::run(args, context),
         Verb::Attach(args) => attach::run(args, context),
+        Verb::Switch(args) => switch::run(args, context),
+        Verb::Restart(args) => restart::run(args, context),
         Verb::Detach(args) => detach::run(args, context),
         Verb::Terminal(verb) => terminal::run(verb, context),
         Verb::Request(args) => request::run(args, context),

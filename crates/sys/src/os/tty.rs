@@ -17,6 +17,14 @@ pub fn is_terminal(fd: impl AsFd) -> bool {
     isatty(fd)
 }
 
+/// Returns the settings of a terminal's line, to be compared.
+///
+/// # Errors
+/// When it is no terminal.
+pub fn settings_of(terminal: impl AsFd) -> io::Result<Termios> {
+    Ok(tcgetattr(terminal)?)
+}
+
 /// A terminal in raw mode; dropping it restores what was.
 #[derive(Debug)]
 pub struct RawMode {

@@ -58,10 +58,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         })?;
     } else if args.ansi {
         // Made by the emulator: colours, styles and links, and nothing else that commands.
-        context.output.raw(text.as_bytes())?;
-        context.output.raw(b"\x1b[0m")?;
+        context.output.raw(text.trim_end_matches('\n').as_bytes())?;
+        context.output.raw(b"\x1b[0m\n")?;
     } else {
-        context.output.text(&text)?;
+        let shown = text.trim_end_matches('\n');
+        context.output.text(&format!("{shown}\n"))?;
     }
     Ok(Exit::Done)
 }

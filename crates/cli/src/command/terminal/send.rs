@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     enter: bool,
     /// Send the text as pasted, so that its lines are not taken for commands
-    #[arg(short, long)]
+    #[arg(long)]
     paste: bool,
     /// Wait for this stage
     #[arg(long, value_name = "STAGE", default_value = "written",

@@ -1,0 +1,114 @@
+//! How runs on terminals end: nothing of them lives on, and the record says how.
+
+use creel_record::{EndReason, WorkState};
+use creel_sys::process::ProcessIdentity;
+
+use crate::scene::{LONG, Scene};
+
+/// Runs a script that prints the pids of what it leaves behind as `pid=N`, has it ended, and checks
+/// that none of them lives.
+fn check(script: &str, end: impl FnOnce(&Scene, &str), expected: EndReason) {
+    let scene = Scene::new();
+    let id = scene.start(script);
+    scene.wait_for(id, "all-started");
+    let screen = scene.screen(id);
+    let pids: Vec<i32> = screen
+        .split_whitespace()
+        .filter_map(|word| word.strip_prefix("pid=")?.parse().ok())
+        .collect();
+    assert!(!pids.is_empty(), "{screen}");
+    let left: Vec<_> =
+        pids.iter().filter_map(|pid| ProcessIdentity::of(*pid).expect("/proc")).collect();
+    let holder = scene.holder(id);
+    end(&scene, &id.to_string());
+    let run = scene.ended(id);
+    assert_eq!(run.end_reason, Some(expected), "{:?}", run.detail);
+    for process in left {
+        assert!(!process.is_alive().expect("/proc"), "{process} lives on after {script}");
+    }
+    assert!(holder.wait_gone(LONG).expect("a pidfd"));
+}
+
+#[test]
+fn no_descendant_survives_an_end() {
+    let end = |scene: &Scene, id: &str| drop(scene.out(&["end", id]));
+    check("setsid sleep 1000 & echo pid=$!; echo all-started; sleep 1000", end, EndReason::Ended);
+    check(
+        "nohup sleep 1000 >/dev/null 2>&1 & echo pid=$!; echo all-started; sleep 1000",
+        end,
+        EndReason::Ended,
+    );
+    check(
+        "(setsid sh -c 'sleep 1000 & echo pid=$!' &); sleep 0.3; echo all-started; sleep 1000",
+        end,
+        EndReason::Ended,
+    );
+    check("sleep 1000 & echo pid=$!; echo all-started; wait", end, EndReason::Ended);
+}
+
+#[test]
+fn an_agent_that_survives_hangup_and_term_is_ended_all_the_same() {
+    check(
+        "trap '' HUP TERM INT; sh -c 'trap \"\" HUP TERM; echo pid=$$; echo all-started; while :; do sleep 1; done'",
+        |scene, id| drop(scene.out(&["end", id])),
+        EndReason::Ended,
+    );
+    check(
+        "trap '' HUP TERM INT; echo pid=$$; echo all-started; while :; do sleep 1; done",
+        |scene, id| drop(scene.out(&["kill", id])),
+        EndReason::Killed,
+    );
+}
+
+#[test]
+fn jobs_that_hold_the_terminal_do_not_hold_the_end() {
+    check(
+        "sleep 1000 & echo pid=$!; echo all-started; read x; exit 3",
+        |scene, id| drop(scene.out(&["terminal", "send", id, "--enter"])),
+        EndReason::ExitNonzero,
+    );
+}
+
+#[test]
+fn a_person_who_leaves_ends_the_run_and_nothing_is_prompted_again() {
+    let scene = Scene::new();
+    let id = scene.start("echo ready");
+    scene.wait_for(id, "ready");
+    scene.out(&["terminal", "send", &id.to_string(), "exit 0", "--enter"]);
+    let run = scene.ended(id);
+    assert_eq!((run.end_reason, run.exit_code), (Some(EndReason::ExitZero), Some(0)));
+    let session = scene.session(id);
+    assert_eq!(session.run_count, 1);
+    assert_ne!(session.work_state(), WorkState::Working);
+}
+
+#[test]
+fn the_last_words_of_an_agent_are_all_kept() {
+    let scene = Scene::new();
+    let id = scene.start("seq 1 3000; printf last-words; exit 0");
+    scene.ended(id);
+    let all = scene.out(&["terminal", "read", &id.to_string(), "--history", "5000"]);
+    assert!(all.starts_with("1\n2\n") && all.ends_with("3000\nlast-words"), "{}", all.len());
+}
+
+#[test]
+fn rounds_of_starts_and_ends_leave_nothing_behind() {
+    let scene = Scene::new();
+    let count = || {
+        let ptys = std::fs::read_dir("/dev/pts").expect("ptys").count();
+        let sockets = std::fs::read_dir(scene.env.runtime_dir()).expect("sockets").count();
+        (ptys, sockets)
+    };
+    let warm = scene.start("exit 0");
+    scene.ended(warm);
+    let before = count();
+    for _ in 0..20 {
+        let ids: Vec<_> = (0..10).map(|_| scene.start("exit 0")).collect();
+        for id in ids {
+            let holder = scene.holder(id);
+            scene.ended(id);
+            assert!(holder.wait_gone(LONG).expect("a pidfd"));
+        }
+    }
+    assert_eq!(count(), before);
+}
