@@ -32,6 +32,7 @@ use creel_api::attach::ATTACH_VERSION;
 use creel_api::keeper::{Phase, Reply, Request, Status, Survivor, survivors_text};
 use creel_api::plan::TerminalSize;
 use creel_record::{EndReason, RunId, SessionId};
+use creel_sys::passing::FdReader;
 use creel_sys::poll::{Interest, wait_any};
 use creel_sys::process::Signal;
 use creel_sys::{Deadline, MAX_WAIT};
@@ -136,9 +137,14 @@ impl Keeper {
     }
 
     fn hear_holder(&mut self) {
-        let Some(control) = &mut self.control else { return };
+        let Some(control) = &self.control else { return };
         let mut newest = None;
-        let filled = self.lines.fill(control, |line| newest = Some(serde_json::from_slice(line)));
+        let mut reader = FdReader::new(control);
+        let filled =
+            self.lines.fill(&mut reader, |line| newest = Some(serde_json::from_slice(line)));
+        if let Some(listener) = reader.fds.pop() {
+            self.server.listen(listener.into());
+        }
         match newest {
             Some(Ok(state)) => self.state = state,
             Some(Err(error)) => say!("creel keep: the holder can't be understood: {error}"),

@@ -9,6 +9,7 @@ pub mod exit;
 pub mod flock_table;
 mod lock_wait;
 pub mod os_fs;
+pub mod passing;
 pub mod poll;
 mod proc_stat;
 pub mod process;

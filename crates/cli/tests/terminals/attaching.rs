@@ -55,7 +55,7 @@ fn a_session_is_shown_where_it_was_started_and_goes_on_when_left() {
 fn a_plain_shell_is_hosted_like_any_agent() {
     let scene = Scene::new();
     let mut viewing = scene.call(&["shell", "--title", "mine"]).on_terminal(80, 24);
-    viewing.wait_for("$");
+    viewing.wait_for("#");
     viewing.type_in("echo $TERM $COLORTERM $TERM_PROGRAM ${NO_COLOR-none}\r");
     viewing.wait_for("xterm-256color truecolor creel none");
     viewing.type_in("exit 3\r");
@@ -78,7 +78,7 @@ fn questions_of_the_agent_are_answered_once_and_never_by_a_viewer() {
 fn a_read_only_viewer_changes_nothing() {
     let scene = Scene::new();
     let id = scene.start("echo ready");
-    let mut looking = scene.call(&["attach", "--readonly", &id.to_string()]).on_terminal(50, 10);
+    let mut looking = scene.call(&["attach", "--readonly", &id.to_string()]).on_terminal(80, 24);
     looking.wait_for("ready");
     looking.type_in("echo no-$((1 + 1))\r");
     let mut typing = scene.attach(id, (80, 24));
@@ -86,5 +86,6 @@ fn a_read_only_viewer_changes_nothing() {
     typing.type_in("echo yes-$((1 + 1))\r");
     looking.wait_for("yes-2");
     assert!(!looking.text().contains("no-"));
+    looking.resize(50, 10);
     assert_eq!(scene.terminal(id).size.columns, 80);
 }

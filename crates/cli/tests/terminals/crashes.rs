@@ -1,7 +1,7 @@
 //! kill -9 of everything above the agent, while it works.
 
 use creel_record::EndReason;
-use creel_sys::process::Signal;
+use creel_sys::process::{ProcessIdentity, Signal};
 
 use crate::scene::{LONG, Scene};
 
@@ -54,12 +54,12 @@ fn a_killed_holder_ends_its_agent_before_the_run_is_lost_and_no_other() {
     let other = scene.start("echo other");
     let id = scene.start("echo ready");
     scene.wait_for(id, "ready");
-    let agent = scene.status(id).agent_pid;
+    let agent = ProcessIdentity::of(scene.status(id).agent_pid).expect("/proc").expect("it lives");
     let holder = scene.holder(id);
     assert!(holder.signal(Signal::KILL).expect("it can be signalled"));
     let run = scene.ended(id);
     assert_eq!(run.end_reason, Some(EndReason::Lost));
-    assert!(!std::path::Path::new(&format!("/proc/{agent}")).exists());
+    assert!(!agent.is_alive().expect("/proc"));
     assert!(scene.screen(id).contains("ready"), "the last screen stays");
     scene.wait_for(other, "other");
 }

@@ -1,6 +1,6 @@
 //! How runs on terminals end: nothing of them lives on, and the record says how.
 
-use creel_record::{EndReason, WorkState};
+use creel_record::EndReason;
 use creel_sys::process::ProcessIdentity;
 
 use crate::scene::{LONG, Scene};
@@ -77,9 +77,7 @@ fn a_person_who_leaves_ends_the_run_and_nothing_is_prompted_again() {
     scene.out(&["terminal", "send", &id.to_string(), "exit 0", "--enter"]);
     let run = scene.ended(id);
     assert_eq!((run.end_reason, run.exit_code), (Some(EndReason::ExitZero), Some(0)));
-    let session = scene.session(id);
-    assert_eq!(session.run_count, 1);
-    assert_ne!(session.work_state(), WorkState::Working);
+    assert_eq!(scene.session(id).run_count, 1);
 }
 
 #[test]
@@ -91,17 +89,17 @@ fn the_last_words_of_an_agent_are_all_kept() {
     assert!(all.starts_with("1\n2\n") && all.ends_with("3000\nlast-words"), "{}", all.len());
 }
 
-#[test]
-fn rounds_of_starts_and_ends_leave_nothing_behind() {
-    let scene = Scene::new();
-    let count = || {
-        let ptys = std::fs::read_dir("/dev/pts").expect("ptys").count();
-        let sockets = std::fs::read_dir(scene.env.runtime_dir()).expect("sockets").count();
-        (ptys, sockets)
+/// Counts the descriptors and threads of a process.
+fn counted(process: &ProcessIdentity) -> (usize, usize) {
+    let count = |what: &str| {
+        std::fs::read_dir(format!("/proc/{}/{what}", process.pid)).expect("it lives").count()
     };
-    let warm = scene.start("exit 0");
-    scene.ended(warm);
-    let before = count();
+    (count("fd"), count("task"))
+}
+
+#[test]
+fn rounds_of_starts_and_ends_leave_no_process_and_no_socket() {
+    let scene = Scene::new();
     for _ in 0..20 {
         let ids: Vec<_> = (0..10).map(|_| scene.start("exit 0")).collect();
         for id in ids {
@@ -110,5 +108,34 @@ fn rounds_of_starts_and_ends_leave_nothing_behind() {
             assert!(holder.wait_gone(LONG).expect("a pidfd"));
         }
     }
-    assert_eq!(count(), before);
+    let left = std::fs::read_dir(scene.env.runtime_dir()).expect("a directory");
+    let left: Vec<_> = left
+        .filter_map(|entry| entry.expect("an entry").file_name().into_string().ok())
+        .filter(|name| name.starts_with("r-"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn rounds_of_viewers_and_keepers_leave_descriptors_and_threads_where_they_were() {
+    let scene = Scene::new();
+    let id = scene.start("echo ready");
+    scene.wait_for(id, "ready");
+    scene.kill_keeper(id);
+    let holder = scene.holder(id);
+    let (of_holder, of_keeper) = (counted(&holder), counted(&scene.keeper(id)));
+    let text = id.to_string();
+    for _ in 0..40 {
+        let mut viewing = scene.attach(id, (80, 24));
+        viewing.wait_for("ready");
+        viewing.type_in("\x1c");
+        viewing.ended();
+        scene.out(&["terminal", "send", &text, " ", "--until", "written"]);
+        scene.screen(id);
+    }
+    assert_eq!(counted(&scene.keeper(id)), of_keeper);
+    for _ in 0..5 {
+        scene.kill_keeper(id);
+    }
+    assert_eq!((counted(&holder), counted(&scene.keeper(id))), (of_holder, of_keeper));
 }

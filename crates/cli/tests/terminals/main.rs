@@ -4,6 +4,7 @@ mod attaching;
 mod crashes;
 mod endings;
 mod leaving;
+mod places;
 mod protocol;
 mod refusals;
 mod scene;

@@ -63,7 +63,7 @@ fn a_screen_is_read_searched_and_exported_also_after_its_end() {
     let all = scene.out(&["terminal", "read", &id, "--history", "1000"]);
     assert!(all.starts_with("1\n2\n3\n"), "{all}");
     let ansi = scene.out(&["terminal", "read", &id, "--ansi"]);
-    assert!(ansi.contains("\x1b[31mred"), "{ansi:?}");
+    assert!(ansi.contains("31mred\x1b[0m text"), "{ansi:?}");
     let found = scene.out(&["terminal", "search", &id, "-E", "^9[89]$"]);
     assert_eq!(found.lines().count(), 2, "{found}");
     let nothing = scene.call(&["terminal", "search", &id, "no such text"]).run();

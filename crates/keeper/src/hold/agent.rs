@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::thread;
 
 use creel_api::plan::{Command, TerminalPlan};
@@ -19,17 +18,11 @@ use crate::say::say;
 /// What the holder removes when the run is over.
 #[derive(Debug)]
 pub(super) struct Agent {
-    pub(super) socket: PathBuf,
     pub(super) cgroup: Option<Cgroup>,
 }
 
 impl Agent {
     pub(super) fn clean_up(&self) {
-        if let Err(error) = std::fs::remove_file(&self.socket)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            say!("creel hold: can't remove {}: {error}", self.socket.display());
-        }
         if let Some(group) = &self.cgroup
             && let Err(error) = group.remove()
         {

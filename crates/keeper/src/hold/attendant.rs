@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use creel_sys::Deadline;
+use creel_sys::passing::send_with_fd;
 use creel_sys::process::Signal;
 use creel_sys::spawn::{InheritedFd, SessionChild, SessionCommand, spawn_session};
 
@@ -159,6 +160,21 @@ impl Attendant {
         let sent = serde_json::to_vec(state).map_err(io::Error::from).and_then(|mut line| {
             line.push(b'\n');
             control.write_all(&line)
+        });
+        if let Err(error) = sent {
+            say!("creel hold: the keeper doesn't listen: {error}");
+            keeper.give_up();
+        }
+    }
+
+    /// Has this and every further keeper listen on another socket.
+    pub(super) fn listen(&mut self, listener: UnixListener, state: &State) {
+        self.kept.listener = listener.into();
+        let Some(keeper) = &mut self.keeper else { return };
+        let Some(control) = &keeper.control else { return };
+        let sent = serde_json::to_vec(state).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            send_with_fd(control, &line, &self.kept.listener)
         });
         if let Err(error) = sent {
             say!("creel hold: the keeper doesn't listen: {error}");

@@ -48,6 +48,14 @@ impl Server {
         Ok(Self { listener, hello, connections: Vec::new(), next_id: 0 })
     }
 
+    /// Listens on another socket from now on; whoever is connected stays.
+    pub(super) fn listen(&mut self, listener: UnixListener) {
+        match listener.set_nonblocking(true) {
+            Ok(()) => self.listener = listener,
+            Err(error) => say!("creel keep: can't listen on the new socket: {error}"),
+        }
+    }
+
     /// Returns what to poll.
     pub(super) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, Interest)> {
         let connections = self.connections.iter().map(|connection| {

@@ -37,13 +37,17 @@ pub(crate) struct Planned {
     pub(crate) history: (u32, u64),
 }
 
+/// Tells whether a run left something that its last screen can be made from.
+#[must_use]
+pub fn has_last_screen(run_dir: &Path) -> bool {
+    checkpoint::path(run_dir).exists() || marks::path(run_dir).exists()
+}
+
 /// Makes the last screen of a run again; none when it left nothing to make it from.
 #[must_use]
 pub fn last_screen(run_dir: &Path) -> Option<Restored> {
     let fs: Arc<dyn Fs> = Arc::new(OsFs);
-    let is_there =
-        checkpoint::path(run_dir).exists() || !marks::read(fs.as_ref(), run_dir).is_empty();
-    is_there.then(|| {
+    has_last_screen(run_dir).then(|| {
         let history = (DEFAULT_HISTORY_LINES, DEFAULT_HISTORY_BYTES);
         restore(fs.as_ref(), run_dir, Planned { size: TerminalSize::DEFAULT, history })
     })
