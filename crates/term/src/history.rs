@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 32 * 1024;
 const BLOCK_OVERHEAD_BYTES: usize = 64;
 
 /// Rows one after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     bytes: Vec<u8>,
     starts: Vec<u32>,
@@ -40,7 +40,7 @@ impl Block {
 }
 
 /// The rows that left the screen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct History {
     blocks: VecDeque<Block>,
     /// How many rows of the first block were dropped.

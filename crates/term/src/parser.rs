@@ -68,7 +68,7 @@ enum State {
 }
 
 /// The parser.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Parser {
     state: State,
     /// The bytes of the sequence so far, without controls that took effect inside it.

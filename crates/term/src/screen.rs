@@ -78,7 +78,7 @@ pub(crate) enum Switch {
 }
 
 /// The screens.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Screen {
     /// The active one.
     grid: Grid<Cell>,
