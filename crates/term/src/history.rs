@@ -99,6 +99,16 @@ impl History {
         self.keep_limits();
     }
 
+    /// Adds a row as the newest, which is ASCII in the usual look.
+    pub(crate) fn push_plain(&mut self, cells: &[Cell], is_continued: bool) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        packed::write_plain(&mut scratch, cells, is_continued);
+        self.append(&scratch);
+        self.scratch = scratch;
+        self.keep_limits();
+    }
+
     fn append(&mut self, row: &[u8]) {
         let has_room = |block: &Block| block.bytes.len() + row.len() <= block.bytes.capacity();
         if !self.blocks.back().is_some_and(has_room) {
