@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 32 * 1024;
 const BLOCK_OVERHEAD_BYTES: usize = 64;
 
 /// Rows one after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     bytes: Vec<u8>,
     starts: Vec<u32>,
@@ -40,7 +40,7 @@ impl Block {
 }
 
 /// The rows that left the screen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct History {
     blocks: VecDeque<Block>,
     /// How many rows of the first block were dropped.
@@ -94,6 +94,16 @@ impl History {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         packed::write(&mut scratch, cells, is_continued);
+        self.append(&scratch);
+        self.scratch = scratch;
+        self.keep_limits();
+    }
+
+    /// Adds a row as the newest, which is ASCII in the usual look.
+    pub(crate) fn push_plain(&mut self, cells: &[Cell], is_continued: bool) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        packed::write_plain(&mut scratch, cells, is_continued);
         self.append(&scratch);
         self.scratch = scratch;
         self.keep_limits();

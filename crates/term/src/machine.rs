@@ -29,7 +29,7 @@ const MAX_REPLY_CREDIT: u64 = 16 * 1024;
 const BELL_QUIET_BYTES: u64 = 64;
 
 /// The state of a terminal behind its parser.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) screen: Screen,
     pub(crate) palette: Palette,

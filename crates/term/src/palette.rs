@@ -51,7 +51,7 @@ impl ColorSlot {
 }
 
 /// The colours that a program has set, over those that the terminal claims to have.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Palette {
     defaults: DefaultColors,
     set: BTreeMap<ColorSlot, Rgb>,

@@ -225,7 +225,8 @@ impl Redraw<'_> {
         let painter = &mut self.painter;
         for mode in Mode::ALL {
             let is_set = modes.is_set(mode);
-            if mode == Mode::SynchronizedOutput || is_set == Modes::default().is_set(mode) {
+            let is_later = matches!(mode, Mode::SynchronizedOutput | Mode::Insert);
+            if is_later || is_set == Modes::default().is_set(mode) {
                 continue;
             }
             if mode == Mode::ApplicationKeypad {
@@ -273,6 +274,10 @@ impl Redraw<'_> {
                 self.pend(cursor, screen.row(cursor.row));
                 if !has_clusters {
                     self.painter.raw(b"\x1b[?2027l");
+                }
+                // Set before, it would keep a cluster from forming.
+                if screen.modes.is_set(Mode::Insert) {
+                    self.painter.raw(b"\x1b[4h");
                 }
                 self.pen(cursor);
             }

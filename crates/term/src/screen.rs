@@ -9,6 +9,7 @@
 //! - A pending wrap means that the last column of a row that is not wrapped was just written.
 
 mod edit;
+mod extent;
 mod print;
 mod reflow;
 
@@ -23,6 +24,7 @@ use crate::modes::{Mode, Modes};
 use crate::options::Size;
 
 pub(crate) use edit::{Part, is_blank};
+use extent::Extent;
 pub(crate) use print::is_joined;
 
 /// Usual distance of tab stops.
@@ -78,10 +80,12 @@ pub(crate) enum Switch {
 }
 
 /// The screens.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Screen {
     /// The active one.
     grid: Grid<Cell>,
+    /// What is known of each of its rows.
+    extents: Vec<Extent>,
     /// The primary one while the alternate one is active, which exists only then.
     parked: Option<Grid<Cell>>,
     pub(crate) cursor: Cursor,
@@ -103,6 +107,7 @@ impl Screen {
         let (columns, lines) = (usize::from(size.columns()), usize::from(size.lines()));
         Self {
             grid: Grid::new(lines, columns, 0),
+            extents: vec![Extent::EMPTY; lines],
             parked: None,
             cursor: Cursor::default(),
             saved: Saved::default(),
@@ -138,8 +143,35 @@ impl Screen {
         &grid[line(row)][..]
     }
 
+    /// Returns a row for any change.
     fn row_mut(&mut self, row: usize) -> &mut Row<Cell> {
+        self.extents[row] = Extent::UNKNOWN;
         &mut self.grid[line(row)]
+    }
+
+    /// Returns a row for a change that is noted in its extent, or changes nothing of that.
+    fn noted_row_mut(&mut self, row: usize) -> &mut Row<Cell> {
+        &mut self.grid[line(row)]
+    }
+
+    /// Puts a row of the active screen into the history.
+    fn remember(&mut self, row: usize, is_continued: bool) {
+        let cells = &self.grid[line(row)][..];
+        let Extent { used, is_plain } = self.extents[row];
+        debug_assert!(cells.iter().skip(used).all(is_blank), "what is not used is blank");
+        let cells = if is_continued { cells } else { &cells[..used.min(cells.len())] };
+        if is_plain && used >= cells.len() {
+            self.history.push_plain(cells, is_continued);
+        } else {
+            self.history.push(cells, is_continued);
+        }
+    }
+
+    /// Notes that rows were emptied in the pen's background.
+    fn note_emptied(&mut self, rows: Range<usize>) {
+        let is_colored = self.cursor.pen.bg != crate::style::DEFAULT_BACKGROUND;
+        let extent = if is_colored { Extent::UNKNOWN } else { Extent::EMPTY };
+        self.extents[rows].fill(extent);
     }
 
     /// Returns the bytes that cells take, for the accounts.
@@ -152,6 +184,7 @@ impl Screen {
     pub(crate) fn reset(&mut self) {
         let (columns, lines) = (self.columns(), self.lines());
         self.grid = Grid::new(lines, columns, 0);
+        self.extents = vec![Extent::EMPTY; lines];
         self.parked = None;
         self.cursor = Cursor::default();
         self.saved = Saved::default();
@@ -184,6 +217,7 @@ impl Screen {
     pub(crate) fn leave_alternate(&mut self, switch: Switch) {
         let Some(primary) = self.parked.take() else { return };
         self.grid = primary;
+        self.extents.fill(Extent::UNKNOWN);
         self.saved = std::mem::take(&mut self.parked_saved);
         if switch == Switch::SavingCursor {
             self.restore_cursor();
@@ -314,7 +348,7 @@ impl Screen {
         if rows.start == 0 && !self.is_alternate() {
             for row in 0..count {
                 let is_continued = row + 1 < rows.end && self.is_wrapped(row);
-                self.history.push(&self.grid[line(row)][..], is_continued);
+                self.remember(row, is_continued);
             }
         }
         self.shift_up(rows, count);
@@ -336,8 +370,11 @@ impl Screen {
         self.grid.cursor.template.bg = self.cursor.pen.bg;
         if count == rows.len() {
             self.grid.reset_region(line(rows.start)..line(rows.end));
+            self.note_emptied(rows.clone());
         } else {
             self.grid.scroll_up(&(line(rows.start)..line(rows.end)), count);
+            self.extents[rows.clone()].rotate_left(count);
+            self.note_emptied(rows.end - count..rows.end);
             self.unwrap(rows.end - count - 1);
         }
         if let Some(above) = rows.start.checked_sub(1) {
@@ -353,6 +390,8 @@ impl Screen {
         }
         self.grid.cursor.template.bg = self.cursor.pen.bg;
         self.grid.scroll_down(&(line(rows.start)..line(rows.end)), count);
+        self.extents[rows.clone()].rotate_right(count);
+        self.note_emptied(rows.start..rows.start + count);
         self.unwrap(rows.end - 1);
         match rows.start.checked_sub(1) {
             Some(above) => self.unwrap(above),
@@ -367,8 +406,11 @@ impl Screen {
     }
 
     fn unwrap(&mut self, row: usize) {
-        let last = Column(self.columns() - 1);
-        self.row_mut(row)[last].flags.remove(Flags::WRAPLINE);
+        // A cell that is only looked at does not count as used when its row is reset.
+        if self.is_wrapped(row) {
+            let last = Column(self.columns() - 1);
+            self.noted_row_mut(row)[last].flags.remove(Flags::WRAPLINE);
+        }
     }
 }
 

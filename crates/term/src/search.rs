@@ -132,10 +132,9 @@ impl Terminal {
         let max_hits = max_hits.min(MAX_HITS);
         let mut found = Found::default();
         let mut line = Line::default();
-        let mut number = rows.start.max(self.history_dropped());
-        for row in self.raw_rows(rows) {
+        let first = rows.start.max(self.history_dropped());
+        for (number, row) in (first..).zip(self.raw_rows(rows)) {
             line.append(number, &row.cells);
-            number += 1;
             if row.is_continued && line.rows < MAX_LINE_ROWS {
                 continue;
             }

@@ -12,7 +12,7 @@ use crate::state::ScreenState;
 ///
 /// Feeding takes time in proportion to the bytes, and in the steady state allocates nothing but
 /// what it returns, rows of history apart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Terminal {
     parser: Parser,
     pub(crate) machine: Machine,

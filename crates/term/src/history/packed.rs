@@ -32,26 +32,20 @@ const HAS_LINK: u8 = 16;
 /// Appends a row.
 pub(super) fn write(out: &mut Vec<u8>, cells: &[Cell], is_continued: bool) {
     let cells = kept(cells, is_continued);
-    let is_plain = |cell: &Cell| {
+    let has_usual_look = |cell: &Cell| {
         cell.extra.is_none()
             && cell.flags.difference(Flags::WRAPLINE).is_empty()
             && cell.fg == DEFAULT_FOREGROUND
             && cell.bg == DEFAULT_BACKGROUND
     };
-    let is_styled = !cells.iter().all(is_plain);
+    let is_styled = !cells.iter().all(has_usual_look);
     let continued = if is_continued { CONTINUED } else { 0 };
     let styled = if is_styled { STYLED } else { 0 };
     out.push(continued | styled);
     // The length is known after the text was written: room for three bytes of it is left.
     let head = out.len();
     out.extend_from_slice(&[0; 3]);
-    for cell in cells {
-        if cell.c.is_ascii() && cell.extra.is_none() && !cell.flags.intersects(WIDE) {
-            out.push(u8::try_from(cell.c).unwrap_or(b' '));
-        } else {
-            write_cell(out, cell);
-        }
-    }
+    cells.iter().for_each(|cell| write_cell(out, cell));
     let len = u32::try_from(out.len() - head - 3).unwrap_or(u32::MAX);
     out[head..head + 3].copy_from_slice(&len.to_le_bytes()[..3]);
     if is_styled {
@@ -59,8 +53,22 @@ pub(super) fn write(out: &mut Vec<u8>, cells: &[Cell], is_continued: bool) {
     }
 }
 
-const WIDE: Flags =
-    Flags::WIDE_CHAR.union(Flags::WIDE_CHAR_SPACER).union(Flags::LEADING_WIDE_CHAR_SPACER);
+/// Appends a row of which it is known that each cell is an ASCII character in the usual look.
+pub(super) fn write_plain(out: &mut Vec<u8>, cells: &[Cell], is_continued: bool) {
+    let start = out.len();
+    out.extend_from_slice(&[if is_continued { CONTINUED } else { 0 }, 0, 0, 0]);
+    out.extend(cells.iter().map(|cell| u8::try_from(u32::from(cell.c)).unwrap_or(b' ')));
+    while !is_continued && out.len() > start + 4 && out.last() == Some(&b' ') {
+        out.pop();
+    }
+    let len = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
+    out[start + 1..start + 4].copy_from_slice(&len.to_le_bytes()[..3]);
+    debug_assert!({
+        let mut read = Vec::new();
+        write(&mut read, cells, is_continued);
+        read == out[start..]
+    });
+}
 
 /// Returns the cells that say something.
 fn kept(cells: &[Cell], is_continued: bool) -> &[Cell] {
@@ -72,6 +80,10 @@ fn kept(cells: &[Cell], is_continued: bool) -> &[Cell] {
 }
 
 fn write_cell(out: &mut Vec<u8>, cell: &Cell) {
+    let special = Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
+    if cell.c.is_ascii() && cell.extra.is_none() && !cell.flags.intersects(special) {
+        return out.push(u8::try_from(cell.c).unwrap_or(b' '));
+    }
     if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
         return;
     }

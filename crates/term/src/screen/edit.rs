@@ -5,7 +5,8 @@ use std::ops::Range;
 use alacritty_terminal::index::Column;
 use alacritty_terminal::term::cell::{Cell, Flags};
 
-use super::{Screen, line};
+use super::{Extent, Screen, line};
+use crate::style::{DEFAULT_BACKGROUND, DEFAULT_FOREGROUND};
 
 /// What part of a row or screen is erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Screen {
                     let used = (0..self.lines()).rev().find(is_used).map_or(0, |last| last + 1);
                     for row in 0..used {
                         let is_continued = row + 1 < used && self.is_wrapped(row);
-                        self.history.push(&self.grid[line(row)][..], is_continued);
+                        self.remember(row, is_continued);
                     }
                     self.history.close();
                 }
@@ -71,13 +72,17 @@ impl Screen {
         }
         self.grid.cursor.template.bg = self.cursor.pen.bg;
         self.grid.reset_region(line(rows.start)..line(rows.end));
+        self.note_emptied(rows);
     }
 
     fn erase_cells(&mut self, row: usize, columns: Range<usize>) {
         self.cut(row, columns.start);
         self.cut(row, columns.end);
         let background = self.cursor.pen.bg;
-        for cell in &mut self.row_mut(row)[Column(columns.start)..Column(columns.end)] {
+        if background != DEFAULT_BACKGROUND {
+            self.extents[row] = Extent::UNKNOWN;
+        }
+        for cell in &mut self.noted_row_mut(row)[Column(columns.start)..Column(columns.end)] {
             *cell = Cell::from(background);
         }
     }
@@ -153,6 +158,6 @@ pub(crate) fn is_blank(cell: &Cell) -> bool {
     cell.c == ' '
         && cell.extra.is_none()
         && cell.flags.difference(Flags::LEADING_WIDE_CHAR_SPACER | Flags::WRAPLINE).is_empty()
-        && cell.fg == crate::style::DEFAULT_FOREGROUND
-        && cell.bg == crate::style::DEFAULT_BACKGROUND
+        && cell.fg == DEFAULT_FOREGROUND
+        && cell.bg == DEFAULT_BACKGROUND
 }

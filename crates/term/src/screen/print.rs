@@ -11,9 +11,10 @@ use alacritty_terminal::index::Column;
 use alacritty_terminal::term::cell::{Cell, Flags};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::{Charset, Screen, line};
+use super::{Charset, Screen};
 use crate::modes::Mode;
 use crate::pictographic::is_pictographic;
+use crate::style::{DEFAULT_BACKGROUND, DEFAULT_FOREGROUND};
 
 /// Most characters beside the first in a cell. The longest emoji have 13; text that piles up
 /// marks without end must not grow.
@@ -53,7 +54,12 @@ impl Screen {
             self.cut(row, column + len);
             let Cell { fg, bg, flags, ref extra, .. } = self.cursor.pen;
             let extra = extra.clone();
-            let cells = &mut self.row_mut(row)[Column(column)..Column(column + len)];
+            let is_plain = extra.is_none()
+                && flags.is_empty()
+                && fg == DEFAULT_FOREGROUND
+                && bg == DEFAULT_BACKGROUND;
+            self.extents[row].write(column + len, is_plain);
+            let cells = &mut self.noted_row_mut(row)[Column(column)..Column(column + len)];
             for (cell, byte) in cells.iter_mut().zip(now) {
                 *cell = Cell { c: char::from(*byte), fg, bg, flags, extra: extra.clone() };
             }
@@ -146,9 +152,10 @@ impl Screen {
             cell.flags.insert(Flags::WIDE_CHAR);
             let mut spacer = Cell { c: ' ', ..self.cursor.pen.clone() };
             spacer.flags.insert(Flags::WIDE_CHAR_SPACER);
-            self.row_mut(row)[Column(column + 1)] = spacer;
+            self.noted_row_mut(row)[Column(column + 1)] = spacer;
         }
-        self.row_mut(row)[Column(column)] = cell;
+        self.extents[row].write(column + width, false);
+        self.noted_row_mut(row)[Column(column)] = cell;
     }
 
     /// Adds a character to the cluster that was printed last.
@@ -221,14 +228,14 @@ impl Screen {
         self.line_feed();
         if self.cursor.row > row || is_scrolled {
             let last = Column(self.columns() - 1);
-            self.row_mut(self.cursor.row - 1)[last].flags.insert(Flags::WRAPLINE);
+            self.noted_row_mut(self.cursor.row - 1)[last].flags.insert(Flags::WRAPLINE);
         }
     }
 
     /// Goes on below the only row of the screen.
     fn wrap_only_row(&mut self) {
         if !self.is_alternate() {
-            self.history.push(&self.grid[line(0)][..], true);
+            self.remember(0, true);
         }
         self.shift_up(0..1, 1);
     }

@@ -16,7 +16,7 @@ use alacritty_terminal::grid::{Dimensions as _, Grid};
 use alacritty_terminal::index::Column;
 use alacritty_terminal::term::cell::{Cell, Flags};
 
-use super::{Cursor, Screen, TAB_COLUMNS, is_blank, is_wrapped, line};
+use super::{Cursor, Extent, Screen, TAB_COLUMNS, is_blank, is_wrapped, line};
 use crate::history::History;
 use crate::options::Size;
 
@@ -30,6 +30,7 @@ impl Screen {
         if (columns, lines) == (self.columns(), self.lines()) {
             return;
         }
+        self.extents = vec![Extent::UNKNOWN; lines];
         match self.parked.take() {
             None => {
                 let mut flow = Flow::of(&self.grid, &self.cursor);

@@ -20,12 +20,12 @@ pub(crate) struct Capture {
 pub(crate) fn all() -> Vec<Capture> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/captures");
     let mut captures: Vec<Capture> = fs::read_dir(dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("the recordings are in the repository")
+        .map(|entry| entry.expect("a directory can be read").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "bin"))
         .map(|path| Capture {
-            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            bytes: fs::read(path).unwrap(),
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            bytes: fs::read(path).expect("a recording can be read"),
         })
         .collect();
     captures.sort_by(|one, other| one.name.cmp(&other.name));
