@@ -2,12 +2,14 @@
 
 mod attaching;
 mod crashes;
+mod disk;
 mod endings;
 mod leaving;
 mod places;
 mod protocol;
 mod refusals;
 mod scene;
+mod shapes;
 mod sizes;
 mod upgrades;
 mod verbs;

@@ -4,8 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use creel_api::attach::{ToViewer, take_frame};
 use creel_api::keeper::socket_name;
 use creel_record::SessionId;
+use creel_term::{Options, Size, Terminal};
 
 use crate::scene::{LONG, Scene};
 
@@ -93,4 +95,63 @@ fn a_viewer_that_reads_nothing_delays_nobody_and_gets_a_redraw() {
         }
     }
     panic!("the last screen never comes; {} bytes came", received.len());
+}
+
+/// A viewer that checks what it is sent.
+struct Checking {
+    screen: Terminal,
+    position: u64,
+    is_redrawing: bool,
+    redraw_count: usize,
+}
+
+impl Checking {
+    fn take(&mut self, frame: ToViewer) {
+        match frame {
+            ToViewer::Redraw { offset, is_first, is_last, bytes, .. } => {
+                assert_eq!(is_first, !self.is_redrawing, "redraws come whole");
+                self.redraw_count += usize::from(is_first);
+                self.screen.feed(&bytes);
+                self.position = offset;
+                self.is_redrawing = !is_last;
+            }
+            ToViewer::Output { offset, end, bytes } => {
+                assert!(!self.is_redrawing, "no output inside of a redraw");
+                assert_eq!(offset, self.position, "neither gap nor repeat");
+                self.screen.feed(&bytes);
+                self.position = end;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn output_continues_without_gap_or_repeat_or_the_screen_comes_anew() {
+    let scene = Scene::new();
+    let script = "read go; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); printf '\\033[3%dm\\346\\274\\242 %d \\033[0m\\033[%dG|\\n' $((i % 8)) $i $((i % 60 + 10)); done; echo all-out; read stay";
+    let id = scene.start(script);
+    let mut client = connect(&scene, id);
+    ask(&mut client, r#"{"op":"attach","version":1,"mode":"read-only"}"#);
+    let size = Size::new(80, 24).expect("a size");
+    let screen = Terminal::new(Options::new(size));
+    let mut viewer = Checking { screen, position: 0, is_redrawing: false, redraw_count: 0 };
+    scene.out(&["terminal", "send", &id.to_string(), "go", "-e"]);
+    let mut received = client.buffer().to_vec();
+    let mut chunk = [0; 4096];
+    loop {
+        while let Some(frame) = take_frame(&mut received).expect("frames") {
+            viewer.take(frame);
+        }
+        if viewer.screen.text(viewer.screen.screen_rows()).contains("all-out") {
+            break;
+        }
+        let count = client.get_mut().read(&mut chunk).expect("more comes");
+        assert_ne!(count, 0, "the connection ends early");
+        received.extend_from_slice(&chunk[..count]);
+    }
+    assert!(viewer.redraw_count >= 1);
+    let mut fresh = scene.attach(id, (80, 24));
+    fresh.wait_for("all-out");
+    assert_eq!(fresh.screen().state().difference(&viewer.screen.state()), "");
 }
