@@ -195,10 +195,7 @@ impl Keeper {
     fn serve(&mut self) {
         for asked in self.server.serve() {
             let by = asked.by;
-            let asked = match self.serve_terminal(asked) {
-                Some(asked) => asked,
-                None => continue,
-            };
+            let Some(asked) = self.serve_terminal(asked) else { continue };
             let reply = match asked.request {
                 Request::Ping => Reply::Pong,
                 Request::Status => Reply::Status(Box::new(self.status())),

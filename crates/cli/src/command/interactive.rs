@@ -49,7 +49,8 @@ impl Showing {
         &self,
         verb: &str,
     ) -> Result<Option<creel_api::plan::TerminalSize>, Report> {
-        if !self.detached && !(is_terminal(io::stdin()) && is_terminal(io::stdout())) {
+        let can_show = is_terminal(io::stdin()) && is_terminal(io::stdout());
+        if !(self.detached || can_show) {
             let message = "there is no terminal here to show the session on; nothing was started";
             return Err(
                 Report::new(Code::NotATerminal, message).next(format!("creel {verb} --detached …"))
