@@ -297,6 +297,40 @@ mod tests {
         check(&Request::Status, r#"{"op":"status"}"#);
         check(&Request::End { reason: "killed".to_owned() }, r#"{"op":"end","reason":"killed"}"#);
         check(&Request::Returned, r#"{"op":"returned"}"#);
+        let size = TerminalSize { columns: 80, lines: 24 };
+        check(
+            &Request::Attach {
+                version: 1,
+                mode: ViewerMode::Full,
+                size: Some(size),
+                history_lines: 9,
+            },
+            r#"{"op":"attach","version":1,"mode":"full","size":{"columns":80,"lines":24},"historyLines":9}"#,
+        );
+        check(
+            &Request::Screen { format: ScreenFormat::Ansi, history_lines: 0 },
+            r#"{"op":"screen","format":"ansi","historyLines":0}"#,
+        );
+        check(
+            &Request::Search { pattern: "p".to_owned(), is_regex: true },
+            r#"{"op":"search","pattern":"p","isRegex":true}"#,
+        );
+        check(&Request::Resize { size }, r#"{"op":"resize","size":{"columns":80,"lines":24}}"#);
+        check(&Request::DetachAll, r#"{"op":"detachAll"}"#);
+        check(&Request::Handover, r#"{"op":"handover"}"#);
+        check(
+            &Reply::Attached { version: 1, viewer: 2, size },
+            r#"{"reply":"attached","version":1,"viewer":2,"size":{"columns":80,"lines":24}}"#,
+        );
+        check(
+            &Reply::Screen { len_bytes: 5, size, doubt: None },
+            r#"{"reply":"screen","lenBytes":5,"size":{"columns":80,"lines":24}}"#,
+        );
+        check(
+            &Reply::Found { matches: Vec::new(), is_cut: false },
+            r#"{"reply":"found","matches":[],"isCut":false}"#,
+        );
+        check(&Reply::Detached { viewer_count: 2 }, r#"{"reply":"detached","viewerCount":2}"#);
         check(&Reply::Accepted, r#"{"reply":"accepted"}"#);
         check(
             &Reply::Status(Box::new(Status {

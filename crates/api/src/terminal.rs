@@ -152,3 +152,80 @@ pub struct SendView {
     /// True when it came as far as was asked for.
     pub is_done: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T>(value: &T, expected: &str)
+    where
+        T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
+    {
+        assert_eq!(serde_json::to_string(value).expect("encodes"), expected);
+        assert_eq!(&serde_json::from_str::<T>(expected).expect("decodes"), value);
+    }
+
+    const SIZE: TerminalSize = TerminalSize { columns: 80, lines: 24 };
+
+    fn status() -> TerminalStatus {
+        TerminalStatus {
+            size: SIZE,
+            size_from: "viewer 3".to_owned(),
+            title: Some("a title".to_owned()),
+            offset: 7,
+            output_at_ms: Some(9),
+            doubt: None,
+            waiting_input_bytes: 0,
+            viewers: vec![ViewerStatus {
+                id: 3,
+                pid: 4711,
+                mode: ViewerMode::ReadOnly,
+                size: None,
+                redraw_count: 1,
+            }],
+        }
+    }
+
+    #[test]
+    fn shapes_keep_their_members() {
+        let inner = r#"{"size":{"columns":80,"lines":24},"sizeFrom":"viewer 3","title":"a title","offset":7,"outputAtMs":9,"waitingInputBytes":0,"viewers":[{"id":3,"pid":4711,"mode":"read-only","redrawCount":1}]}"#;
+        check(&status(), inner);
+        check(
+            &TerminalView { state: "live".to_owned(), status: Some(status()) },
+            &format!(r#"{{"state":"live","status":{inner}}}"#),
+        );
+        check(
+            &TerminalRow {
+                session_id: "s".to_owned(),
+                run_number: 2,
+                runtime: "sh".to_owned(),
+                title: None,
+                terminal: None,
+            },
+            r#"{"sessionId":"s","runNumber":2,"runtime":"sh"}"#,
+        );
+        check(
+            &ScreenView {
+                session_id: "s".to_owned(),
+                run_number: 2,
+                is_live: true,
+                size: SIZE,
+                doubt: Some("why".to_owned()),
+                screen: "text".to_owned(),
+            },
+            r#"{"sessionId":"s","runNumber":2,"isLive":true,"size":{"columns":80,"lines":24},"doubt":"why","screen":"text"}"#,
+        );
+        check(
+            &SendView {
+                session_id: "s".to_owned(),
+                stage: Some("written".to_owned()),
+                is_done: false,
+            },
+            r#"{"sessionId":"s","stage":"written","isDone":false}"#,
+        );
+        check(
+            &Match { line: -3, column: 1, text: "found".to_owned() },
+            r#"{"line":-3,"column":1,"text":"found"}"#,
+        );
+    }
+}

@@ -15,7 +15,7 @@ use std::time::Duration;
 use creel_api::attach::{Frame, FromViewer, MAX_TEXT_BYTES, ToViewer, take_frame};
 use creel_api::terminal::ViewerMode;
 use creel_keeper::client::{AttachWish, Attached, Client, ClientError};
-use creel_record::{RunId, SessionId};
+use creel_record::{Run, SessionId};
 use creel_sys::MAX_WAIT;
 use creel_sys::poll::{Interest, Ready, wait_any};
 use creel_sys::process::Signal;
@@ -61,10 +61,7 @@ pub(crate) enum Ended {
 ///
 /// # Errors
 /// When there is no terminal on both ends, or the keeper doesn't answer.
-pub(crate) fn attach(
-    (session, run): (SessionId, RunId),
-    mode: ViewerMode,
-) -> Result<Ended, Report> {
+pub(crate) fn attach((session, run): (SessionId, &Run), mode: ViewerMode) -> Result<Ended, Report> {
     // Before anything is started or changed: a signal then never finds the terminal raw.
     let signals = [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::WINCH];
     let signals = PendingSignals::block(&signals).map_err(|error| broken(session, &error))?;
@@ -107,14 +104,14 @@ fn broken(session: SessionId, error: &std::io::Error) -> Report {
 }
 
 fn connect(
-    (session, run): (SessionId, RunId),
+    (session, run): (SessionId, &Run),
     mode: ViewerMode,
     own: &OwnTerminal,
     history_lines: u32,
 ) -> Result<Attached, Report> {
     let size = own.size().filter(|_| mode == ViewerMode::Full);
     let wish = AttachWish { mode, size, history_lines };
-    Client::connect(session, run, ANSWER_WITHIN)
+    Client::recall(session, run, ANSWER_WITHIN)
         .and_then(|client| client.attach(&wish, ANSWER_WITHIN))
         .map_err(|error| not_attached(session, &error))
 }

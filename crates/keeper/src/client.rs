@@ -13,11 +13,13 @@ use creel_api::keeper::{
 };
 use creel_api::plan::TerminalSize;
 use creel_api::terminal::{Match, ScreenFormat, ViewerMode};
-use creel_record::{EndReason, RunId, SessionId};
+use creel_record::{EndReason, Run, RunId, SessionId};
 use creel_sys::Deadline;
 use creel_sys::poll::wait_readable;
+use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::runtime_dir::{RuntimeDir, RuntimeDirError};
 use creel_sys::socket::{LineError, LineReader, Peer, connect_within};
+use creel_sys::watch::DirWatch;
 use thiserror::Error;
 
 /// Why a keeper can't be talked to. What was recorded stays recorded: a keeper that starts reads
@@ -59,6 +61,12 @@ pub enum ClientError {
     #[error("can't talk to the keeper of the run")]
     Io(#[source] io::Error),
 }
+
+/// How long a holder may take to put its socket's name back.
+const RECALL_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long its end is waited for before its name is looked for again, where no watch is left.
+const RECALL_STEP: Duration = Duration::from_millis(50);
 
 /// What somebody who attaches wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +150,38 @@ impl Client {
             }
         };
         Ok(Self { path, session_id, run_id, stream })
+    }
+
+    /// Connects to the keeper of a live run. Where its name is gone from the runtime directory, its
+    /// holder is called to put it back: one that has no watch left doesn't notice by itself.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub fn recall(session_id: SessionId, run: &Run, within: Duration) -> Result<Self, ClientError> {
+        let first = Self::connect(session_id, run.id, within);
+        let (Err(ClientError::NotRunning { .. }), Some(facts)) = (&first, &run.holder) else {
+            return first;
+        };
+        let (pid, start_ticks, boot_id) = (facts.pid, facts.start_ticks, facts.boot_id.clone());
+        let holder = ProcessIdentity { pid, start_ticks, boot_id };
+        let dir = RuntimeDir::open().map_err(ClientError::RuntimeDir)?;
+        let watch = DirWatch::new(dir.path());
+        if !holder.signal(Signal::USR1).map_err(ClientError::Io)? {
+            return first;
+        }
+        let deadline = Deadline::after(within.min(RECALL_WITHIN));
+        while !deadline.is_past() {
+            match Self::connect(session_id, run.id, deadline.remaining()) {
+                Err(ClientError::NotRunning { .. }) => {}
+                other => return other,
+            }
+            match &watch {
+                Ok(watch) => drop(watch.wait(deadline.remaining())),
+                // Without a watch there is nothing else to wait for than the holder's end.
+                Err(_) => drop(holder.wait_gone(RECALL_STEP)),
+            }
+        }
+        first
     }
 
     /// Asks how the run stands.

@@ -1,7 +1,7 @@
 //! `creel attach`.
 
 use creel_api::terminal::ViewerMode;
-use creel_record::{RunId, Session, SessionId};
+use creel_record::{Run, Session, SessionId};
 use creel_spool::{RowFilter, Store};
 
 use crate::attaching;
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
 ///
 /// # Errors
 /// When there is none.
-pub(crate) fn live_run(session: &Session) -> Result<RunId, Report> {
-    session.live_run().map(|run| run.id).ok_or_else(|| {
+pub(crate) fn live_run(session: &Session) -> Result<&Run, Report> {
+    session.live_run().ok_or_else(|| {
         let id = session.id;
         let message = format!("session {id} has no live terminal: no run of it is live");
         Report::new(Code::NoTerminal, message).next(format!("creel restart {id}"))

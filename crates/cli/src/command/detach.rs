@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let session = store.read(id)?.snapshot.session;
     let run = live_run(&session)?;
     permitted(context, &store, (&session, Act::Type))?;
-    let count = Client::connect(id, run, ANSWER_WITHIN)
+    let count = Client::recall(id, run, ANSWER_WITHIN)
         .and_then(|mut client| client.detach_all(ANSWER_WITHIN))
         .map_err(|error| not_attached(id, &error))?;
     say(&format!("Detached: {count} viewers of {id}"));

@@ -76,7 +76,7 @@ impl Showing {
             attaching::tell(id, &attaching::Ended::Over);
             return Ok(Exit::Done);
         };
-        let ended = attaching::attach((id, run.id), ViewerMode::Full)?;
+        let ended = attaching::attach((id, run), ViewerMode::Full)?;
         attaching::tell(id, &ended);
         Ok(Exit::Done)
     }

@@ -89,3 +89,23 @@ fn a_socket_that_another_file_took_the_place_of_comes_back_when_that_is_gone() {
         fs::remove_file(socket).expect("it is gone");
     });
 }
+
+/// Runs where nobody may watch anything.
+const BLIND: &str = r#"
+echo 0 > /proc/sys/user/max_inotify_instances || exit 99
+id=$(creel i -d sh 'echo ready') || exit 98
+creel terminal send "$id" 'first' || exit 97
+rm "$CREEL_RUNTIME_DIR"/r-* || exit 96
+creel terminal send "$id" 'second' || exit 95
+rm -r "$CREEL_RUNTIME_DIR" || exit 94
+creel terminal read "$id" | head -n 1
+creel kill "$id"
+"#;
+
+#[test]
+fn a_holder_that_can_watch_nothing_puts_its_socket_back_when_it_is_called() {
+    let scene = Scene::new();
+    let arguments = ["--user", "--map-root-user", "sh", "-c", BLIND];
+    let output = scene.env.call_of("unshare", &arguments).run().success();
+    assert!(output.stdout.starts_with("ready"), "{output:?}");
+}

@@ -79,7 +79,7 @@ fn read(store: &Store, session: &Session, wish: (ScreenFormat, u32)) -> Result<R
     let id = session.id;
     let Some(run) = session.current_run() else { return Err(no_terminal(session)) };
     if session.live_run().is_some() {
-        let asked = Client::connect(id, run.id, ANSWER_WITHIN)
+        let asked = Client::recall(id, run, ANSWER_WITHIN)
             .and_then(|mut client| client.screen(wish, ANSWER_WITHIN));
         match asked {
             Ok(found) => {

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let session = store.read(id)?.snapshot.session;
     let run = live_run(&session)?;
     permitted(context, &store, (&session, Act::Type))?;
-    Client::connect(id, run, ANSWER_WITHIN)
+    Client::recall(id, run, ANSWER_WITHIN)
         .and_then(|mut client| client.resize(size, ANSWER_WITHIN))
         .map_err(|error| not_attached(id, &error))?;
     Ok(Exit::Done)

@@ -61,7 +61,7 @@ fn search(store: &Store, session: &Session, what: (&str, bool)) -> Result<Matche
     let id = session.id;
     let Some(run) = session.current_run() else { return Err(no_terminal(session)) };
     if session.live_run().is_some() {
-        let asked = Client::connect(id, run.id, ANSWER_WITHIN)
+        let asked = Client::recall(id, run, ANSWER_WITHIN)
             .and_then(|mut client| client.search(what, ANSWER_WITHIN));
         match asked {
             Err(ClientError::NotRunning { .. }) => {}

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let run = live_run(&session)?;
     permitted(context, &store, (&session, Act::Type))?;
     let wish = AttachWish { mode: ViewerMode::Send, size: None, history_lines: 0 };
-    let attached = Client::connect(id, run, ANSWER_WITHIN)
+    let attached = Client::recall(id, run, ANSWER_WITHIN)
         .and_then(|client| client.attach(&wish, ANSWER_WITHIN))
         .map_err(|error| not_attached(id, &error))?;
     let wanted = Stage::ALL.into_iter().find(|stage| stage.as_str() == args.until);
