@@ -117,3 +117,16 @@ fn the_death_of_every_keeper_in_turn_under_load_ends_no_agent() {
         assert!(holder.wait_gone(LONG).expect("a pidfd"));
     }
 }
+
+#[test]
+fn a_killed_starter_leaves_a_run_that_others_can_show() {
+    let scene = Scene::new();
+    let mut starter = scene.call(&["i", "sh", "echo ready"]).on_terminal(80, 24);
+    starter.wait_for("ready");
+    starter.signal(Signal::KILL);
+    starter.ended();
+    let mut viewing = scene.call(&["attach"]).on_terminal(80, 24);
+    viewing.wait_for("ready");
+    viewing.type_in("echo on-$((1 + 1))\r");
+    viewing.wait_for("on-2");
+}

@@ -147,3 +147,94 @@ impl Restored {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::OutputLog;
+    use crate::screen::checkpoint::Checkpoint;
+    use crate::screen::marks::Marks;
+
+    const SIZE: TerminalSize = TerminalSize { columns: 40, lines: 10 };
+    const NARROW: TerminalSize = TerminalSize { columns: 30, lines: 8 };
+    const PLANNED: Planned = Planned { size: SIZE, history: (100, 1 << 20) };
+
+    /// Output with everything that a cut could break.
+    fn stream() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for line in 0..14 {
+            let color = line % 8;
+            bytes
+                .extend(format!("\x1b[3{color}m{line} \u{6f22}\u{1f680}e\u{301}\r\n").into_bytes());
+        }
+        bytes.extend(b"\x1b]0;a title\x07\x1b[2;6r\x1b[?6h\x1b[3;3Hin\x1b[6n\x1b[?2004h");
+        bytes.extend(b"\x1b[?1049h\x1b[H\x1b[1;44mother\x1b]8;;http://a/\x1b\\link\x1b]8;;\x1b\\");
+        bytes.extend(b"\x1b[>7u\x1b[?1003h\x1b[5;35Hmore than fits the line\x1b[?25l");
+        bytes
+    }
+
+    /// A screen that was fed all along, with another size from a position on.
+    fn fed(bytes: &[u8], resized_at: usize) -> Restored {
+        let screen = Screen::new(SIZE, PLANNED.history);
+        let mut fed = Restored { screen, offset: 0, doubt: None, sieve: Sieve::default() };
+        let (before, behind) = bytes.split_at(resized_at.min(bytes.len()));
+        fed.feed(before);
+        if bytes.len() >= resized_at {
+            fed.take_size(NARROW);
+            fed.feed(behind);
+        }
+        fed
+    }
+
+    /// Restores from a checkpoint at `cut` and the log of the rest; compares with the original.
+    fn check(bytes: &[u8], cut: usize, resized_at: usize) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fs: Arc<dyn Fs> = Arc::new(OsFs);
+        let mut log = OutputLog::open(Arc::clone(&fs), output_dir(dir.path()), 1 << 20);
+        log.as_mut().expect("opens").write(0, bytes).expect("writes");
+        let mut marks = Marks::open(Arc::clone(&fs), dir.path()).expect("opens");
+        marks.add(Mark { offset: 0, at_ms: 1, size: SIZE }).expect("writes");
+        let resized = Mark { offset: resized_at as u64, at_ms: 2, size: NARROW };
+        marks.add(resized).expect("writes");
+        if cut > 0 {
+            let now = fed(&bytes[..cut], resized_at);
+            let checkpoint = Checkpoint {
+                offset: now.offset - now.sieve.pending_bytes(),
+                size: now.screen.size(),
+                doubt: None,
+                redraw: now.screen.whole(),
+            };
+            checkpoint::write(fs.as_ref(), dir.path(), &checkpoint).expect("writes");
+        }
+        let restored = restore(fs.as_ref(), dir.path(), PLANNED);
+        let original = fed(bytes, resized_at);
+        let state = |restored: &Restored| restored.screen.terminal.state();
+        assert_eq!(state(&restored).difference(&state(&original)), "", "cut at {cut}");
+        assert_eq!(restored.screen.whole(), original.screen.whole(), "history, cut at {cut}");
+        assert_eq!((restored.offset, &restored.doubt), (bytes.len() as u64, &None));
+    }
+
+    #[test]
+    fn a_screen_is_made_again_from_every_cut() {
+        let bytes = stream();
+        // Between two sequences, as a keeper resizes.
+        let resized_at = bytes.windows(8).position(|w| w == b"\x1b[?1049h").expect("is there");
+        for cut in 0..=bytes.len() {
+            check(&bytes, cut, resized_at);
+        }
+    }
+
+    #[test]
+    fn a_hole_in_the_log_is_a_doubt() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fs: Arc<dyn Fs> = Arc::new(OsFs);
+        let mut log =
+            OutputLog::open(Arc::clone(&fs), output_dir(dir.path()), 1 << 20).expect("opens");
+        log.write(0, b"before ").expect("writes");
+        log.write(100, b"behind").expect("writes");
+        let restored = restore(fs.as_ref(), dir.path(), PLANNED);
+        let doubt = restored.doubt.expect("a doubt");
+        assert_eq!(doubt, "93 bytes of output before byte 100 are lost");
+        assert_eq!(restored.screen.text().trim_end(), "before behind");
+    }
+}

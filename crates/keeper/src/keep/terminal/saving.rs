@@ -17,6 +17,10 @@ const SAVE_AFTER: Duration = Duration::from_millis(500);
 /// How long a screen stays unwritten while the agent writes a little all the time.
 const SAVE_WITHIN: Duration = Duration::from_secs(15);
 
+/// How long after one time the next comes at the earliest, unless much was written: a program that
+/// draws a clock must not cost a screen with all of its history each second. The log has the rest.
+const SAVE_EVERY: Duration = Duration::from_secs(10);
+
 /// What isn't written down yet.
 #[derive(Debug)]
 pub(super) struct Saving {
@@ -25,11 +29,13 @@ pub(super) struct Saving {
     /// None while nothing is unsaved.
     rests_at: Option<Deadline>,
     latest: Option<Deadline>,
+    not_before: Deadline,
 }
 
 impl Saving {
     pub(super) fn new(keeps_output: bool) -> Self {
-        Self { keeps_output, unsaved_bytes: 0, rests_at: None, latest: None }
+        let not_before = Deadline::after(Duration::ZERO);
+        Self { keeps_output, unsaved_bytes: 0, rests_at: None, latest: None, not_before }
     }
 
     pub(super) fn output(&mut self, len_bytes: u64) {
@@ -43,7 +49,8 @@ impl Saving {
 
     pub(super) fn due(&self) -> Option<Deadline> {
         let (rests_at, latest) = (self.rests_at?, self.latest?);
-        Some(if latest.remaining() < rests_at.remaining() { latest } else { rests_at })
+        let due = if latest.remaining() < rests_at.remaining() { latest } else { rests_at };
+        Some(if due.remaining() < self.not_before.remaining() { self.not_before } else { due })
     }
 
     fn is_due(&self) -> bool {
@@ -64,6 +71,7 @@ impl Terminal {
             return;
         }
         self.saving = Saving::new(true);
+        self.saving.not_before = Deadline::after(SAVE_EVERY);
         self.queue.checkpoint(Checkpoint {
             offset: self.offset - self.sieve.pending_bytes(),
             size: self.sizes.current(),
