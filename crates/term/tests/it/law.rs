@@ -75,6 +75,33 @@ proptest! {
     }
 
     #[test]
+    fn leaving_leaves_nothing_behind(before in streams::any()) {
+        let mut shown = terminal(20, 6);
+        shown.feed(&before);
+        let leave = shown.leave();
+        let effects = shown.feed(&leave);
+        prop_assert!(effects.replies.is_empty());
+        let left = shown.state();
+        let fresh = terminal(20, 6).state();
+        let mut modes = left.modes;
+        if modes.is_set(Mode::AlternateScroll) {
+            shown.feed(b"\x1b[?1007l");
+            modes = shown.state().modes;
+        }
+        let note = show(&before);
+        prop_assert_eq!(modes, fresh.modes, "{}", note);
+        prop_assert_eq!(&left.primary_rows, &None, "{}", note);
+        prop_assert_eq!(&left.keyboard, &fresh.keyboard, "{}", note);
+        prop_assert_eq!(left.margins, fresh.margins, "{}", note);
+        prop_assert_eq!(&left.tabs, &fresh.tabs, "{}", note);
+        prop_assert_eq!(&left.colors, &fresh.colors, "{}", note);
+        prop_assert_eq!(&left.titles, &fresh.titles, "{}", note);
+        prop_assert_eq!(&left.cursor.pen, &fresh.cursor.pen, "{}", note);
+        prop_assert_eq!(left.cursor.line_drawing, fresh.cursor.line_drawing, "{}", note);
+        prop_assert_eq!((left.cursor.charset, left.cursor.column), (0, 0), "{}", note);
+    }
+
+    #[test]
     fn a_redraw_with_history_brings_the_history_along(
         (columns, lines) in (2_u16..24, 1_u16..9),
         before in streams::scrolling(),
