@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attach;
 pub mod event;
 pub mod inspect;
 pub mod keeper;
@@ -17,6 +18,7 @@ pub mod reconcile;
 pub mod scope;
 pub mod session;
 pub mod store;
+pub mod terminal;
 pub mod transcript;
 pub mod wait;
 

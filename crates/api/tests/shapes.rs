@@ -6,6 +6,7 @@ use creel_api::maintenance::MaintenanceView;
 use creel_api::scope::ScopeView;
 use creel_api::session::SessionRow;
 use creel_api::store::StoreView;
+use creel_api::terminal::{Match, ScreenView, SendView, TerminalRow};
 use creel_api::wait::OutcomeView;
 use schemars::JsonSchema;
 
@@ -34,4 +35,8 @@ fn every_shape_is_only_added_to() {
     check::<MaintenanceView>("maintenance");
     check::<ScopeView>("scope");
     check::<StoreView>("store");
+    check::<TerminalRow>("terminal_list");
+    check::<ScreenView>("terminal_read");
+    check::<SendView>("terminal_send");
+    check::<Match>("terminal_search");
 }

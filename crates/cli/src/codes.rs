@@ -63,6 +63,7 @@ codes! {
     ForeignId => "foreign-id" NotFound;
     ForeignStore => "foreign-store" Unavailable;
     Internal => "internal" Internal;
+    KeeperUnreachable => "keeper-unreachable" Unavailable;
     KeyTaken => "key-taken" Refused;
     MalformedId => "malformed-id" NotFound;
     MaybeAlive => "maybe-alive" Refused;
@@ -74,7 +75,9 @@ codes! {
     NoResult => "no-result" NotFound;
     NoRun => "no-run" Refused;
     NoSession => "no-session" Usage;
+    NoTerminal => "no-terminal" Refused;
     NonUtf8 => "non-utf8" Usage;
+    NotATerminal => "not-a-terminal" Usage;
     NotAskable => "not-askable" Refused;
     NotWritten => "not-written" Internal;
     NotYours => "not-yours" Refused;
@@ -102,11 +105,13 @@ codes! {
     TooLong => "too-long" Refused;
     TooMany => "too-many" Refused;
     TooWide => "too-wide" Refused;
+    TerminalSize => "terminal-size" Usage;
     TrustByAgent => "trust-by-agent" Refused;
     TrustUnusable => "trust-unusable" Unavailable;
     UnknownId => "unknown-id" NotFound;
     UnknownKey => "unknown-key" NotFound;
     UnknownRun => "unknown-run" NotFound;
+    UnsupportedVersion => "unsupported-version" Unavailable;
     Usage => "usage" Usage;
     WatchFailed => "watch-failed" Unavailable;
     WhichQuestion => "which-question" Refused;

@@ -186,7 +186,7 @@ mod tests {
         check(
             "lisst",
             [
-                "unrecognized subcommand 'lisst'; tip: a similar subcommand exists: 'list'",
+                "unrecognized subcommand 'lisst'; tip: some similar subcommands exist: 'i', 'list'",
                 "creel --help",
             ],
         );

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use creel_api::inspect::{
     DispatchView, LeaseView, PathsView, RequestView, ResultView, RunView, SessionView,
 };
+use creel_api::terminal::TerminalView;
+use creel_record::command::start::may_start;
 use creel_record::dispatch::Dispatch;
 use creel_record::question::Question;
 use creel_record::run::ResultRef;
 use creel_record::snapshot::SPACE_ID;
-use creel_record::{Run, RunId, Session};
+use creel_record::{Run, RunId, Session, Timestamp};
 use creel_spool::{Published, Store};
 
 /// Returns the published form of a result, with its text where it was read.
@@ -90,6 +92,10 @@ pub(crate) struct Beside {
     pub(crate) requests: Vec<RequestView>,
     /// Who holds the lease.
     pub(crate) lease: LeaseView,
+    /// The terminal of the newest run.
+    pub(crate) terminal: Option<TerminalView>,
+    /// When something was last seen of the agent.
+    pub(crate) last_observed: Timestamp,
 }
 
 /// Returns the whole published form of a session.
@@ -144,6 +150,10 @@ pub(crate) fn session(store: &Store, published: &Published, beside: Beside) -> S
         pending_count: session.pending.count,
         wake_at: session.pending.wake_at.map(|at| at.to_string()),
         sequence: published.snapshot.log.sequence,
+        last_observed: Some(beside.last_observed.to_string()),
+        can_reattach: beside.terminal.as_ref().is_some_and(|terminal| terminal.status.is_some()),
+        can_restart: may_start(session).is_ok(),
+        terminal: beside.terminal,
         lease: beside.lease,
         paths: PathsView {
             log: path(store.log_path(session.id)),

@@ -20,6 +20,7 @@ use creel_sys::boot::{boot_id, machine_id};
 use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::session::SESSION_VARIABLE;
 use creel_sys::spawn::{InheritedFd, SessionChild, SessionCommand, spawn_session};
+use creel_sys::tree::ExeIdentity;
 use thiserror::Error;
 
 use crate::inherited::{self, duplicate};
@@ -42,6 +43,9 @@ const UNPLANNED: &str = "(no prompt was made: the run could not be planned)";
 /// variable that begins with `XDG_`.
 const HOLDER_VARIABLES: [&str; 3] = ["PATH", "HOME", "CREEL_RUNTIME_DIR"];
 
+/// The running program, by the kernel's own link to it.
+pub(crate) const OWN_EXE: &str = "/proc/self/exe";
+
 /// How to launch.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {
@@ -57,7 +61,7 @@ pub struct LaunchOptions {
 impl Default for LaunchOptions {
     fn default() -> Self {
         // The running program itself, also when it was replaced on disk since.
-        let exe = PathBuf::from("/proc/self/exe");
+        let exe = PathBuf::from(OWN_EXE);
         Self { exe, grouping: Grouping::default(), patience: PATIENCE }
     }
 }
@@ -143,6 +147,7 @@ pub fn launch_with(
     let order = Order {
         run_number,
         exe: options.exe.clone(),
+        installed: installed(&options.exe),
         grouping: options.grouping,
         patience_ms: u64::try_from(options.patience.as_millis()).unwrap_or(u64::MAX),
         run_dir: store.run_dir(ids.session, run_number),
@@ -182,6 +187,14 @@ pub fn launch_with(
         }
         Err(error) => Err(LaunchError::Unclear { run_number, reason, suspects: error.to_string() }),
     }
+}
+
+/// Returns the path of a program; the running one may have been replaced there since.
+fn installed(exe: &Path) -> Option<PathBuf> {
+    if exe == Path::new(OWN_EXE) {
+        return ExeIdentity::own().ok().map(|own| own.path);
+    }
+    exe.is_absolute().then(|| exe.to_owned())
 }
 
 /// The plan's ids, read.

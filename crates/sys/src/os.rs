@@ -9,9 +9,11 @@ pub mod exit;
 pub mod flock_table;
 mod lock_wait;
 pub mod os_fs;
+pub mod passing;
 pub mod poll;
 mod proc_stat;
 pub mod process;
+pub mod pty;
 pub mod runtime_dir;
 #[cfg(test)]
 pub(crate) mod scripted;
@@ -20,4 +22,5 @@ pub mod signal;
 pub mod socket;
 pub mod spawn;
 pub mod tree;
+pub mod tty;
 pub mod watch;

@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
+use std::time::Duration;
 
 use creel_api::inspect::{LeaseView, ResultView, RunView, SessionView};
-use creel_record::{Session, SessionId};
+use creel_api::terminal::TerminalView;
+use creel_keeper::client::Client;
+use creel_keeper::screen::restore::has_last_screen;
+use creel_record::{Mode, Session, SessionId, Timestamp};
 use creel_spool::{Published, Store};
+use creel_sys::boot::{boot_time_ms, wall_time_ms};
 use creel_sys::flock_table;
 use creel_sys::process::ProcessIdentity;
 
@@ -16,6 +21,9 @@ use crate::exit::Exit;
 use crate::report::Report;
 use crate::terminal;
 use crate::view::{self, Beside};
+
+/// How long the keeper of a live terminal may take; the record is printed without its word.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Print everything the record keeps of a session
 #[derive(Debug, clap::Args)]
@@ -73,8 +81,32 @@ fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionVi
         Err(error) => return Err(error.into()),
     };
     let lease = lease_of(store, session)?;
-    let beside = Beside { runs, prompt: text(session.prompt)?, environment, requests, lease };
+    let prompt = text(session.prompt)?;
+    let (terminal, last_observed) = terminal_of(store, session);
+    let beside = Beside { runs, prompt, environment, requests, lease, terminal, last_observed };
     Ok(view::session(store, published, beside))
+}
+
+/// Asks the keeper of a live terminal how it stands; of an ended run, looks for what it left.
+fn terminal_of(store: &Store, session: &Session) -> (Option<TerminalView>, Timestamp) {
+    let recorded = session.updated;
+    let Some(run) = session.current_run() else { return (None, recorded) };
+    if session.mode != Mode::Interactive || session.live_run().is_none() {
+        let is_left = has_last_screen(&store.run_dir(session.id, run.number));
+        let ended = TerminalView { state: "ended".to_owned(), status: None };
+        return (is_left.then_some(ended), recorded);
+    }
+    let status = Client::connect(session.id, run.id, ANSWER_WITHIN)
+        .and_then(|mut client| client.status(ANSWER_WITHIN))
+        .ok()
+        .and_then(|status| status.terminal);
+    let output_at_ms = status.as_ref().and_then(|status| status.output_at_ms);
+    let observed = output_at_ms.map_or(recorded, |at_ms| {
+        let age_ms = boot_time_ms().saturating_sub(at_ms);
+        let at_ms = wall_time_ms().saturating_sub(age_ms);
+        Timestamp::from_millis(i64::try_from(at_ms).unwrap_or(i64::MAX)).max(recorded)
+    });
+    (Some(TerminalView { state: "live".to_owned(), status }), observed)
 }
 
 /// Tells whether somebody has the lease, without touching it: even to try a lock is to be in
@@ -146,6 +178,7 @@ fn page(view: &SessionView) -> String {
     field("Wakes at", &or_empty(&view.wake_at));
     field("Lease", &lease(&view.lease));
     field("Boundary", &or_empty(&view.lease.boundary));
+    field("Terminal", &view.terminal.as_ref().map(terminal_line).unwrap_or_default());
     field("Damage", &or_empty(&view.damage));
     if view.stale {
         field("Stale", &format!("creel rebuild-session-snapshots {}", view.id));
@@ -175,6 +208,20 @@ fn page(view: &SessionView) -> String {
         run_lines(&mut text, shown);
     }
     text
+}
+
+fn terminal_line(view: &TerminalView) -> String {
+    let Some(status) = &view.status else { return view.state.clone() };
+    let doubt = status.doubt.as_ref().map(|doubt| format!(", in doubt: {doubt}"));
+    format!(
+        "{}, {}x{} by {}, {} viewers{}",
+        view.state,
+        status.size.columns,
+        status.size.lines,
+        status.size_from,
+        status.viewers.len(),
+        doubt.unwrap_or_default()
+    )
 }
 
 fn lease(lease: &LeaseView) -> String {

@@ -158,6 +158,7 @@ impl Scene {
                 output_bytes: 4 << 20,
                 transcript_bytes: 4 << 20,
             },
+            terminal: None,
         }
     }
 

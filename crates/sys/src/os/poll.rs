@@ -55,6 +55,65 @@ fn wait(mut polled: Vec<PollFd<'_>>, within: Duration) -> io::Result<Vec<usize>>
         .collect())
 }
 
+/// What is awaited of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// That it can be read.
+    Read,
+    /// That it can be written.
+    Write,
+    /// Either.
+    Both,
+    /// Neither, but that its peer closed it or it failed.
+    End,
+}
+
+/// A descriptor that something can be done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Its position among those that were waited for.
+    pub at: usize,
+    /// A read would not wait: there are bytes, or the end, or a failure.
+    pub can_read: bool,
+    /// A write would not wait.
+    pub can_write: bool,
+}
+
+/// Waits like [`wait_readable`], for something else on each descriptor.
+pub fn wait_any(fds: &[(BorrowedFd<'_>, Interest)], within: Duration) -> io::Result<Vec<Ready>> {
+    let deadline = Deadline::after(within);
+    let mut polled: Vec<PollFd<'_>> = fds
+        .iter()
+        .map(|(fd, interest)| {
+            PollFd::from_borrowed_fd(
+                *fd,
+                match interest {
+                    Interest::Read => PollFlags::IN,
+                    Interest::Write => PollFlags::OUT,
+                    Interest::Both => PollFlags::IN | PollFlags::OUT,
+                    Interest::End => PollFlags::empty(),
+                },
+            )
+        })
+        .collect();
+    loop {
+        match poll(&mut polled, Some(&timespec(deadline.remaining()))) {
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let failed = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    let ready = polled.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty());
+    Ok(ready
+        .map(|(at, fd)| Ready {
+            at,
+            can_read: fd.revents().intersects(PollFlags::IN | failed),
+            can_write: fd.revents().intersects(PollFlags::OUT),
+        })
+        .collect())
+}
+
 fn timespec(duration: Duration) -> Timespec {
     let tv_sec = i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     Timespec { tv_sec, tv_nsec: duration.subsec_nanos().into() }
