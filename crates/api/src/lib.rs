@@ -19,6 +19,7 @@ pub mod session;
 pub mod store;
 pub mod transcript;
 pub mod wait;
+pub mod worktree;
 
 /// The version of the `--json` shapes. It stays while members are only added.
 pub const SHAPES_VERSION: u32 = 1;

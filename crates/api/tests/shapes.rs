@@ -7,6 +7,10 @@ use creel_api::scope::ScopeView;
 use creel_api::session::SessionRow;
 use creel_api::store::StoreView;
 use creel_api::wait::OutcomeView;
+use creel_api::worktree::{
+    CreatedView, DroppedView, OccupiedView, RemovedView, RescueContentsView, RescueView, RestoredView,
+    WorktreeView,
+};
 use schemars::JsonSchema;
 
 fn check<T: JsonSchema>(name: &str) {
@@ -34,4 +38,12 @@ fn every_shape_is_only_added_to() {
     check::<MaintenanceView>("maintenance");
     check::<ScopeView>("scope");
     check::<StoreView>("store");
+    check::<WorktreeView>("worktree");
+    check::<CreatedView>("worktree_create");
+    check::<OccupiedView>("worktree_ps");
+    check::<RemovedView>("worktree_rm");
+    check::<RescueView>("rescue");
+    check::<RescueContentsView>("rescue_show");
+    check::<RestoredView>("rescue_restore");
+    check::<DroppedView>("rescue_drop");
 }
