@@ -8,8 +8,8 @@ use creel_api::session::SessionRow;
 use creel_api::store::StoreView;
 use creel_api::wait::OutcomeView;
 use creel_api::worktree::{
-    CreatedView, DroppedView, OccupiedView, RemovedView, RescueContentsView, RescueView, RestoredView,
-    WorktreeView,
+    CreatedView, DroppedView, OccupiedView, RemovedView, RescueContentsView, RescueView,
+    RestoredView, WorktreeView,
 };
 use schemars::JsonSchema;
 

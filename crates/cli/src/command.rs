@@ -35,6 +35,7 @@ pub(crate) mod session;
 pub(crate) mod store;
 pub(crate) mod verify;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 /// Run coding agents in durable sessions
 ///
@@ -82,6 +83,7 @@ pub(crate) enum Verb {
     RebuildSessionSnapshots(rebuild::Args),
     Scope(scope::Args),
     Store(store::Args),
+    Worktree(worktree::Args),
     Mcp(mcp::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -120,6 +122,7 @@ pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
         Verb::RebuildSessionSnapshots(args) => rebuild::run(args, context),
         Verb::Scope(args) => scope::run(args, context),
         Verb::Store(args) => store::run(args, context),
+        Verb::Worktree(args) => worktree::run(args, context),
         Verb::Mcp(args) => mcp::run(args, context),
         Verb::Completions(args) => completions::run(args, context),
         Verb::Man(args) => man::run(args, context),
