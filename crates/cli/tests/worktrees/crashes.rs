@@ -112,8 +112,8 @@ fn check_remove(moment: Moment) {
             (files(&back), scene.status(&back)) == (before.clone(), status.clone())
         };
         let rescues: Vec<String> = scene.rescues();
-        let own = rescues.iter().filter(|id| id.starts_with(&format!("{name}/")));
-        assert!(own.cloned().any(|id| is_whole(&id)), "{at:?}: {rescues:?}");
+        let mut own = rescues.iter().filter(|id| id.starts_with(&format!("{name}/")));
+        assert!(own.any(is_whole), "{at:?}: {rescues:?}");
         output
     });
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::scene::{Scene, check_kept, check_refused, files, set_mode, write};
+use crate::scene::{Scene, check_kept, check_refused, files, hash_free, set_mode, write};
 
 #[test]
 fn p050_staged_unstaged_and_untracked_work_comes_back() {
@@ -213,13 +213,6 @@ fn ignored_files_that_are_nowhere_else_are_refused_named_and_saved_when_asked() 
     assert!(again.join("target/debug/x").exists());
     let removed = scene.json(&["rm", "again", "--drop-ignored"]);
     assert_eq!(removed["ignoredLeftCount"], 3, "{removed}");
-}
-
-fn hash_free(text: &str) -> String {
-    match text.split_once("worktrees/repo-") {
-        Some((before, after)) => format!("{before}worktrees/repo-<hash>{}", &after[8..]),
-        None => text.to_owned(),
-    }
 }
 
 #[test]

@@ -27,7 +27,8 @@ impl Scene {
         scene.git(&repo, &["add", "."]);
         scene.git(&repo, &["commit", "-qm", "first"]);
         scene.git(&scene.env.work_dir(), &["init", "-q", "--bare", "origin.git"]);
-        scene.git(&repo, &["remote", "add", "origin", "../origin.git"]);
+        let origin = scene.env.work_dir().join("origin.git").display().to_string();
+        scene.git(&repo, &["remote", "add", "origin", &origin]);
         scene.git(&repo, &["push", "-q", "-u", "origin", "main"]);
         scene
     }
@@ -189,4 +190,16 @@ pub(crate) fn check_refused(output: &Output, (exit, code): (i32, &str)) {
     let lines: Vec<&str> = output.stderr.lines().collect();
     assert!(lines.len() == 2 && lines[1].starts_with("Next: "), "{output:?}");
     assert!(lines[0].ends_with(&format!("[{code}]")), "{output:?}");
+}
+
+/// Replaces the hash in the name of a repository's directory of worktrees, which differs by run.
+pub(crate) fn hash_free(text: &str) -> String {
+    let mut parts = text.split("/creel/worktrees/");
+    let mut out = parts.next().unwrap().to_owned();
+    for part in parts {
+        let at = part.find(['/', ' ', '\n']).unwrap_or(part.len());
+        let (name, _) = part[..at].rsplit_once('-').unwrap();
+        out.push_str(&format!("/creel/worktrees/{name}-<hash>{}", &part[at..]));
+    }
+    out
 }

@@ -113,8 +113,8 @@ pub(crate) fn delete(
     }
 }
 
-/// Returns the refs that a branch may be merged into: where it began, the remote's default branch,
-/// and what is checked out in the main worktree.
+/// Returns the refs that a branch may be merged into: where it began, what is checked out in the
+/// main worktree, both as remotes have them, and the remotes' default branches.
 fn targets(
     repo: &Repo,
     (branch, worktree): (&str, &Worktree),
@@ -123,20 +123,14 @@ fn targets(
     let from = worktree.provenance.as_ref().and_then(|found| found.from.as_deref());
     let main = worktrees.iter().find(|other| other.is_main).and_then(|main| main.branch.as_deref());
     let mut wanted: Vec<String> = Vec::new();
-    for name in from.iter().chain(main.iter()) {
-        wanted.extend([format!("refs/heads/{name}"), format!("refs/remotes/{name}")]);
+    for name in from.iter().chain(main.iter()).filter(|name| **name != branch) {
+        wanted.extend(["heads/", "remotes/", "remotes/*/"].map(|dir| format!("refs/{dir}{name}")));
     }
-    let heads = ["for-each-ref", "--format=%(refname)", "refs/remotes/*/HEAD"];
-    let remote = repo.git().read(repo.common(), heads).line()?;
-    wanted.extend(remote.lines().map(str::to_owned));
+    wanted.push("refs/remotes/*/HEAD".to_owned());
+    let refs = repo.git().read(repo.common(), ["for-each-ref", "--format=%(refname)"]);
+    let found = refs.args(&wanted).line()?;
     let own = format!("refs/heads/{branch}");
-    let mut found: Vec<String> = Vec::new();
-    for full in wanted {
-        if full != own && !found.contains(&full) && repo.tip(&full)?.is_some() {
-            found.push(full);
-        }
-    }
-    Ok(found)
+    Ok(found.lines().filter(|full| *full != own).map(str::to_owned).collect())
 }
 
 fn proof(repo: &Repo, tip: &str, target: &str) -> Result<Option<MergeProof>, GitError> {
@@ -183,3 +177,6 @@ fn short(full: &str) -> String {
         .unwrap_or(full)
         .to_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,12 +28,32 @@ pub struct Changes {
     pub(crate) unwatched: Vec<Vec<u8>>,
 }
 
+/// Whether submodules are looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Submodules {
+    /// They are; a change in one is one of the worktree.
+    Asked,
+    /// They are not.
+    LeftOut,
+}
+
 impl Changes {
-    /// Asks git. Filters that fail are left out of it: a file then counts as changed.
-    pub(crate) fn read(git: &Git, admin: &Path, tree: &Path) -> Result<Self, GitError> {
-        let mut changes = match Self::status(in_tree(git, admin, tree, STATUS)) {
+    /// Asks git about the files at a tree, with the worktree's own directory of the repository.
+    /// Filters that fail are left out of it: a file then counts as changed.
+    pub(crate) fn read(
+        git: &Git,
+        (admin, tree): (&Path, &Path),
+        submodules: Submodules,
+    ) -> Result<Self, GitError> {
+        let status = || {
+            in_tree(git, (admin, tree), STATUS).args([match submodules {
+                Submodules::Asked => "--ignore-submodules=none",
+                Submodules::LeftOut => "--ignore-submodules=all",
+            }])
+        };
+        let mut changes = match Self::status(status()) {
             Err(error) if error.is_refusal() => {
-                let mut call = in_tree(git, admin, tree, STATUS);
+                let mut call = status();
                 for setting in without_filters(git, admin)? {
                     call = call.setting(setting);
                 }
@@ -42,7 +62,7 @@ impl Changes {
             found => found?,
         };
         // A flagged file that is missing is a sparse one: there is nothing of it to lose.
-        let flagged = in_tree(git, admin, tree, &["ls-files", "-v", "-z"]);
+        let flagged = in_tree(git, (admin, tree), &["ls-files", "-v", "-z"]);
         flagged.patience(Patience::Scan).records(|record| {
             let Some((tag, path)) = record.split_first_chunk::<2>() else { return };
             let is_flagged = tag[0] == b'S' || tag[0].is_ascii_lowercase();
@@ -57,6 +77,13 @@ impl Changes {
         let mut changes = Self::default();
         call.patience(Patience::Scan).records(|record| changes.take(record))?;
         Ok(changes)
+    }
+
+    /// Returns what is left when submodules are not looked into.
+    pub(crate) fn without_submodules(&self) -> Self {
+        let mut rest = self.clone();
+        rest.changed.retain(|changed| !changed.is_submodule);
+        rest
     }
 
     /// Takes one record of `status --porcelain=v2 -z` without renames.
@@ -124,11 +151,10 @@ const STATUS: &[&str] = &[
     "--untracked-files=all",
     "--ignored=matching",
     "--no-renames",
-    "--ignore-submodules=none",
 ];
 
 /// Prepares a call that reads a worktree, whatever the `.git` file in it says.
-pub(crate) fn in_tree<'g>(git: &'g Git, admin: &Path, tree: &Path, args: &[&str]) -> Call<'g> {
+fn in_tree<'g>(git: &'g Git, (admin, tree): (&Path, &Path), args: &[&str]) -> Call<'g> {
     git.read(tree, args).env("GIT_DIR", admin).env("GIT_WORK_TREE", tree)
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::admin::admins;
-use super::changes::Changes;
+use super::changes::{Changes, Submodules};
 use super::provenance::Provenance;
 use super::repo::Repo;
 use super::surroundings::is_absent;
@@ -130,7 +130,7 @@ pub fn dirty(repo: &Repo, worktree: &Worktree) -> Result<Option<Changes>, GitErr
     if worktree.is_bare || worktree.is_missing {
         return Ok(None);
     }
-    Changes::read(repo.git(), &worktree.admin, &worktree.path).map(Some)
+    Changes::read(repo.git(), (&worktree.admin, &worktree.path), Submodules::Asked).map(Some)
 }
 
 /// Turns an error of the system into one of git's, for what is read without it.

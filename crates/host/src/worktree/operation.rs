@@ -49,6 +49,15 @@ pub(crate) fn under_way(admin: &Path) -> Option<&'static str> {
     KINDS.iter().find(|(file, _)| admin.join(file).exists()).map(|(_, kind)| *kind)
 }
 
+/// Returns the branch that is being rebased, which git shows as detached meanwhile.
+pub(crate) fn rebased_branch(admin: &Path) -> Option<String> {
+    ["rebase-merge/head-name", "rebase-apply/head-name"].iter().find_map(|file| {
+        let bytes = read_small(&admin.join(file), MAX_SEARCHED_BYTES).ok().flatten()?;
+        let text = String::from_utf8(bytes).ok()?;
+        text.trim().strip_prefix("refs/heads/").map(str::to_owned)
+    })
+}
+
 /// Returns the files that are there, relative to the directory, in order.
 pub(crate) fn files(admin: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> =

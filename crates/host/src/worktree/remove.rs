@@ -8,7 +8,7 @@ use creel_sys::occupants::{Occupant, occupants};
 
 use super::admin::pointed_to;
 use super::branch::{BranchFate, deletable, delete};
-use super::changes::{Changes, as_path};
+use super::changes::{Changes, Submodules, as_path};
 use super::ignored::{is_copy, is_made_again};
 use super::intent::Intent;
 use super::listing::{Worktree, list};
@@ -231,7 +231,7 @@ pub fn remove(repo: &Repo, order: &RemoveOrder) -> Result<Removed, RemoveError> 
         always: matches!(branch, Some(Ok(_))),
         now: order.now,
     };
-    let saved = set_aside(&subject, &aside)?;
+    let saved = set_aside(&subject, &aside, &survey)?;
     aside.clear()?;
     git.write(repo.common(), ["worktree", "remove", "--"]).args([&order.path]).run()?;
     Intent::clear(repo.common(), &worktree.name())?;
@@ -292,10 +292,7 @@ fn check(git: &Git, worktree: &Worktree, order: &RemoveOrder) -> Result<Survey, 
     if let Some(store) = survey.stores.first().or(registered).cloned() {
         return Err(RemoveError::HoldsStore { path, store });
     }
-    let nested = at_risk(git, &worktree.admin, &survey.repositories)?;
-    if !nested.is_empty() {
-        return Err(RemoveError::HoldsWork { path, nested });
-    }
+    check_nested(git, worktree, &survey)?;
     if !order.force {
         let occupants = occupants(&path).map_err(FileError::on("find who stands in", &path))?;
         if !occupants.is_empty() {
@@ -303,6 +300,15 @@ fn check(git: &Git, worktree: &Worktree, order: &RemoveOrder) -> Result<Survey, 
         }
     }
     Ok(survey)
+}
+
+/// Refuses a worktree with other work in it.
+fn check_nested(git: &Git, worktree: &Worktree, survey: &Survey) -> Result<(), RemoveError> {
+    let nested = at_risk(git, &worktree.admin, &survey.repositories)?;
+    if nested.is_empty() {
+        return Ok(());
+    }
+    Err(RemoveError::HoldsWork { path: worktree.path.clone(), nested })
 }
 
 /// Refuses a path at which something else stands now, or which leads elsewhere.
@@ -344,7 +350,7 @@ fn choose(
         return Ok(chosen);
     }
     let tree = &worktree.path;
-    let changes = Changes::read(git, &worktree.admin, tree)?;
+    let changes = Changes::read(git, (&worktree.admin, tree), Submodules::Asked)?;
     let mut own: Vec<PathBuf> = Vec::new();
     for ignored in &changes.ignored {
         let path = as_path(ignored);
@@ -385,7 +391,7 @@ fn submodules(survey: &Survey, worktree: &Worktree) -> Vec<PathBuf> {
 }
 
 /// Saves a worktree's work and moves its files out of everybody's way, as soon as both agree.
-fn set_aside(subject: &Subject<'_>, aside: &Aside) -> Result<Saved, RemoveError> {
+fn set_aside(subject: &Subject<'_>, aside: &Aside, survey: &Survey) -> Result<Saved, RemoveError> {
     let path = &subject.worktree.path;
     let fail = |source| RemoveError::NotSaved { path: path.clone(), source };
     for attempt in 1..=MAX_ATTEMPTS {
@@ -399,6 +405,8 @@ fn set_aside(subject: &Subject<'_>, aside: &Aside) -> Result<Saved, RemoveError>
         if subject.worktree.is_missing {
             return Ok(saved);
         }
+        // They can't be asked once they are moved.
+        check_nested(subject.git, subject.worktree, survey)?;
         aside.take(path)?;
         match still_as_saved(subject, &saved, aside.unproven()) {
             Ok(true) => {

@@ -8,7 +8,7 @@ use creel_record::Timestamp;
 
 use super::{LeftOut, MAX_NAMED, PREFIX, Rescue, RescueError, RescueMeta, VERSION, message};
 use crate::git::{Git, GitError, Patience};
-use crate::worktree::changes::Changes;
+use crate::worktree::changes::{Changes, Submodules};
 use crate::worktree::entries::{Bench, Entries, Keep};
 use crate::worktree::listing::{Worktree, unread};
 use crate::worktree::name::Name;
@@ -45,7 +45,7 @@ pub(crate) struct Saved {
 /// Saves a worktree's work and reads it back.
 pub(crate) fn save(subject: &Subject<'_>) -> Result<Saved, RescueError> {
     let Subject { git, worktree, .. } = subject;
-    let changes = read_changes(subject, &worktree.path)?;
+    let changes = read_changes(subject)?;
     let bench = Bench::new(git, &worktree.admin)?;
     let paths = to_read(&changes, subject);
     let (entries, left_out) = bench.read(&worktree.path, paths, Keep::Stored)?;
@@ -82,25 +82,32 @@ pub(crate) fn save(subject: &Subject<'_>) -> Result<Saved, RescueError> {
     Ok(Saved { rescue, changes, entries })
 }
 
-/// Tells whether the files, now at `tree`, are what was saved.
+/// Tells whether the files, moved to `tree`, are what was saved.
+///
+/// Submodules are left out: they find their files by where the worktree was.
 pub(crate) fn still_as_saved(
     subject: &Subject<'_>,
     saved: &Saved,
     tree: &Path,
 ) -> Result<bool, RescueError> {
-    if read_changes(subject, tree)? != saved.changes {
+    let Subject { git, worktree, .. } = subject;
+    let changes = Changes::read(git, (&worktree.admin, tree), Submodules::LeftOut)?;
+    if changes != saved.changes.without_submodules() {
         return Ok(false);
     }
-    let bench = Bench::new(subject.git, &subject.worktree.admin)?;
-    let (entries, _) = bench.read(tree, saved.entries.keys().cloned(), Keep::Told)?;
-    Ok(entries == saved.entries)
+    let mut expected = saved.entries.clone();
+    expected.retain(|_, entry| entry.as_ref().is_none_or(|(mode, _)| *mode != "160000"));
+    let bench = Bench::new(git, &worktree.admin)?;
+    let (entries, _) = bench.read(tree, expected.keys().cloned(), Keep::Told)?;
+    Ok(entries == expected)
 }
 
-fn read_changes(subject: &Subject<'_>, tree: &Path) -> Result<Changes, GitError> {
+fn read_changes(subject: &Subject<'_>) -> Result<Changes, GitError> {
     if subject.worktree.is_missing {
         return Ok(Changes::default());
     }
-    Changes::read(subject.git, &subject.worktree.admin, tree)
+    let place = (subject.worktree.admin.as_path(), subject.worktree.path.as_path());
+    Changes::read(subject.git, place, Submodules::Asked)
 }
 
 fn to_read(changes: &Changes, subject: &Subject<'_>) -> BTreeSet<Vec<u8>> {
@@ -203,9 +210,10 @@ struct History {
 impl History {
     fn of(subject: &Subject<'_>, head: Option<&str>) -> Result<Self, RescueError> {
         let Subject { git, worktree, .. } = subject;
-        let own = worktree.branch.iter().map(|branch| format!("--exclude={branch}"));
-        let elsewhere: Vec<String> =
-            own.chain(["--branches".to_owned(), "--remotes".to_owned()]).collect();
+        let own = worktree.branch.clone().or_else(|| operation::rebased_branch(&worktree.admin));
+        let mut elsewhere: Vec<String> = Vec::new();
+        elsewhere.extend(own.map(|branch| format!("--exclude={branch}")));
+        elsewhere.extend(["--branches", "--remotes"].map(str::to_owned));
         let unpushed_count = match head {
             Some(head) => {
                 let call = git.read(subject.repo.common(), ["rev-list", "--count", head, "--not"]);
