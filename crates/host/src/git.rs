@@ -40,15 +40,31 @@ const KILL_LIMIT: Duration = Duration::from_secs(10);
 const LOCK_NUMBER: i32 = 3;
 
 /// Variables that git and the filters a user configured need; nothing else is passed on.
-const PASSED_ON: [&str; 5] = ["PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER"];
+const PASSED_ON: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "TMPDIR",
+    "USER",
+    "SSH_AUTH_SOCK",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
 
 /// Settings for every call: no hook of a user's, no helper that stays behind, nothing tuned that
 /// changes what a command means, and objects on the disk before git says they are stored.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 13] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
+    "core.ignoreStat=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
     "core.fsync=all",
     "core.bigFileThreshold=16m",
     "gc.auto=0",

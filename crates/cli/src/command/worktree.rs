@@ -77,19 +77,13 @@ impl Place {
     }
 
     /// Finds the worktree that was typed, among all of the repository.
-    fn find(&self, repo: &Repo, typed: &str) -> Result<(Worktree, Vec<Worktree>), Report> {
-        let worktrees = list(repo)?;
+    fn find(&self, repo: &Repo, typed: &str) -> Result<Worktree, Report> {
         let cwd = absolute(".".as_ref())?;
-        match resolve(&worktrees, typed, &cwd).cloned() {
-            Some(worktree) => Ok((worktree, worktrees)),
-            None => Err(unknown(repo, typed)),
-        }
+        resolve(&list(repo)?, typed, &cwd).cloned().ok_or_else(|| {
+            let message = format!("{} has no worktree '{typed}'", repo.common().display());
+            Report::new(Code::UnknownWorktree, message).next("creel worktree list")
+        })
     }
-}
-
-fn unknown(repo: &Repo, typed: &str) -> Report {
-    let message = format!("{} has no worktree '{typed}'", repo.common().display());
-    Report::new(Code::UnknownWorktree, message).next("creel worktree list")
 }
 
 /// Parses a worktree's name, with one like it as the next step.

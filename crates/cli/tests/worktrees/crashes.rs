@@ -155,6 +155,48 @@ fn a_creation_that_was_cut_short_can_be_given_up() {
     scene.worktree(&["create", "x", "--branch", "y"]).success();
 }
 
+/// Leaves a creation as a git that was killed within `worktree add` leaves it.
+fn half_made(scene: &Scene) -> std::path::PathBuf {
+    for n in 1..MAX_CALLS {
+        assert!(killed(scene, &["create", "x"], (n, Moment::Before)).is_none());
+        let admin = scene.repo().join(".git/worktrees/x");
+        if admin.exists() {
+            write(&admin.join("locked"), "initializing");
+            std::fs::remove_file(admin.join("HEAD")).unwrap();
+            return admin;
+        }
+    }
+    panic!("git was never asked to make it");
+}
+
+#[test]
+fn a_worktree_that_git_was_killed_making_is_finished_by_the_next() {
+    let scene = Scene::new();
+    half_made(&scene);
+    let dir = scene.create("x");
+    assert_eq!((scene.status(&dir), files(&dir)), (String::new(), files(&scene.repo())));
+    scene.worktree(&["rm", "x"]).success();
+}
+
+#[test]
+fn a_worktree_that_git_was_killed_making_can_be_given_up() {
+    let scene = Scene::new();
+    let admin = half_made(&scene);
+    let given_up = scene.worktree(&["rm", "x"]).success();
+    assert_eq!(given_up.stdout, "Forgot x, which was never finished.\n");
+    assert!(!admin.exists() && scene.rescues().is_empty());
+}
+
+#[test]
+fn files_that_were_proven_saved_are_removed_by_the_next() {
+    let scene = Scene::new();
+    let dir = scene.create("x");
+    let aside = dir.with_file_name(".x.creel-removed");
+    std::fs::rename(&dir, &aside).unwrap();
+    scene.worktree(&["rm", "x"]).success();
+    assert!(!aside.exists() && !scene.worktree(&["list"]).stdout.contains("x "));
+}
+
 #[test]
 fn of_two_removals_at_once_one_removes_and_the_other_says_so() {
     let scene = Scene::new();

@@ -138,6 +138,11 @@ fn a_repository_inside_goes_only_when_its_remote_has_all_of_it() {
         check(&scene, ("x", &dir), "worktree-holds-work");
     }
     scene.git(&inner, &["push", "-q", "origin", "HEAD:refs/heads/kept"]);
+    let module = dir.join("module");
+    scene.git(&dir, &["clone", "-q", &origin, "module"]);
+    write(&module.join(".env"), "ignored there");
+    check(&scene, ("x", &dir), "worktree-holds-work");
+    std::fs::remove_file(module.join(".env")).unwrap();
     scene.worktree(&["rm", "x"]).success();
 }
 

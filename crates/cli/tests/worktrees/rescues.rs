@@ -90,6 +90,35 @@ fn executables_links_and_read_only_files_come_back() {
 }
 
 #[test]
+fn directories_that_their_owner_may_not_change_are_removed_all_the_same() {
+    let scene = Scene::new();
+    let dir = scene.create("work");
+    write(&dir.join("fixed/below/file"), "read-only");
+    // Root passes every permission, so another user must try.
+    let is_root = owner(scene.env.root()) == 0;
+    if is_root {
+        let root = scene.env.root().display().to_string();
+        scene.env.call_of("chown", &["-R", "65534:65534", &root]).run().success();
+    }
+    set_mode(&dir.join("fixed/below"), 0o555);
+    set_mode(&dir.join("fixed"), 0o555);
+    let call = |arguments: &[&str]| {
+        let call = scene.env.call(arguments).cwd(scene.repo());
+        if is_root { call.user(65534).run() } else { call.run() }
+    };
+    call(&["worktree", "rm", "work"]).success();
+    assert!(!dir.exists());
+    let back = call(&["worktree", "rescue", "restore", "work"]).success().stdout;
+    let file = Path::new(back.trim_end()).join("fixed/below/file");
+    assert_eq!(fs::read_to_string(file).unwrap(), "read-only");
+}
+
+fn owner(path: &Path) -> u32 {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(path).unwrap().uid()
+}
+
+#[test]
 fn a_file_that_became_a_directory_and_a_directory_that_became_a_file_come_back() {
     check_kept(&Scene::new(), &[], |dir| {
         fs::remove_file(dir.join("a.txt")).unwrap();
@@ -169,6 +198,26 @@ fn a_sparse_checkout_comes_back() {
     assert_eq!(fs::read_to_string(back.join("src/b.txt")).unwrap(), "changed\n");
     assert_eq!(fs::read_to_string(back.join("src/new")).unwrap(), "new\n");
     assert!(back.join("a.txt").exists(), "what was left out of the checkout was not deleted");
+}
+
+#[test]
+fn work_in_a_partial_clone_comes_back_without_a_network() {
+    let scene = Scene::new();
+    let origin = scene.env.work_dir().join("origin.git");
+    scene.git(&origin, &["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", origin.display());
+    let clone = ["clone", "-q", "--filter=blob:none", &url, "partial"];
+    scene.git(&scene.env.work_dir(), &clone);
+    let partial = scene.env.work_dir().join("partial");
+    let call = |arguments: &[&str]| scene.env.call(arguments).cwd(&partial).run().success().stdout;
+    let made = call(&["worktree", "create", "x"]);
+    let dir = Path::new(made.trim_end());
+    fs::rename(&origin, origin.with_extension("away")).unwrap();
+    write(&dir.join("a.txt"), "changed");
+    let before = files(dir);
+    call(&["worktree", "rm", "x"]);
+    let back = call(&["worktree", "rescue", "restore", "x"]);
+    assert_eq!(files(Path::new(back.trim_end())), before);
 }
 
 #[test]

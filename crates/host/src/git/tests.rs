@@ -9,12 +9,18 @@ fn git_in(dir: &Path) -> Git {
     Git::new(move |name| (name == "PATH").then(|| path.clone()))
 }
 
-fn check(script: &str, expected: Result<&str, &str>) {
+/// Makes a directory in which git is a script.
+fn scripted(script: &str) -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("git");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    dir
+}
+
+fn check(script: &str, expected: Result<&str, &str>) {
+    let dir = scripted(script);
     let found = git_in(dir.path()).read(Path::new("/"), ["verb"]).line();
     let found = found.map_err(|error| error.to_string());
     assert_eq!(found.as_deref().map_err(String::as_str), expected);
@@ -33,8 +39,6 @@ fn a_failure_carries_the_end_of_the_complaint() {
         Err("git verb in / ended with exit code 3: one; two"),
     );
     let long = "i=0; while [ $i -lt 3000 ]; do echo xxxxxxxxx >&2; i=$((i+1)); done; exit 1";
-    let dir = tempfile::tempdir().unwrap();
-    drop(dir);
     check(
         &format!("{long} # bounded"),
         Err(&format!(
@@ -77,4 +81,33 @@ fn records_may_hold_newlines_and_any_bytes() {
     call.records(|record| found.push(record.to_vec())).unwrap();
     // No NUL at the end, no record.
     assert_eq!(found, Vec::<Vec<u8>>::new());
+}
+
+#[test]
+fn what_takes_too_long_is_ended_with_all_it_started() {
+    // Both wait for a writer that never comes; one of them hides in a group of its own.
+    let dir = scripted("d=${0%/*}; mkfifo $d/never; set -m; cat $d/never & cat $d/never");
+    let git = git_in(dir.path());
+    let mut call = git.read(Path::new("/"), ["verb"]);
+    call.limit = std::time::Duration::from_millis(300);
+    let error = call.run().unwrap_err();
+    assert!(matches!(error, GitError::TimedOut { .. }), "{error:?}");
+    let name = dir.path().join("never");
+    let table = creel_sys::tree::ProcessTable::read().unwrap();
+    let left = table.entries().filter(|entry| {
+        creel_sys::tree::cmdline(entry.pid).iter().any(|argument| *argument == *name)
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_flood_is_cut_off_and_ended() {
+    let dir = scripted("exec yes");
+    let git = git_in(dir.path());
+    let mut count = 0;
+    let error = git.read(Path::new("/"), ["verb"]).stream(|bytes| {
+        count += bytes.len();
+        if count > 1 << 20 { Err(std::io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+    });
+    assert!(matches!(error, Err(GitError::Io { .. })), "{error:?}");
 }

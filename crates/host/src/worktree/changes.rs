@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use crate::git::{Call, Git, GitError, Patience};
 
 /// One tracked file that differs.
@@ -26,6 +28,8 @@ pub struct Changes {
     pub(crate) ignored: Vec<Vec<u8>>,
     /// Files that git was told not to look at, and that are there all the same.
     pub(crate) unwatched: Vec<Vec<u8>>,
+    /// Stands for what the index holds of the changed files, submodules left out.
+    index_digest: Vec<u8>,
 }
 
 /// Whether submodules are looked into.
@@ -96,6 +100,9 @@ impl Changes {
                 let xy = fields.next().unwrap_or_default();
                 let is_submodule = fields.next().is_some_and(|sub| sub.starts_with(b"S"));
                 let Some(path) = after(8) else { return };
+                if !is_submodule {
+                    self.digest(record);
+                }
                 self.changed.push(Changed {
                     path: path.to_vec(),
                     is_staged: xy.first() != Some(&b'.'),
@@ -103,11 +110,19 @@ impl Changes {
                     is_submodule,
                 });
             }
-            Some(b'u') => self.unmerged.extend(after(10).map(<[u8]>::to_vec)),
+            Some(b'u') => {
+                self.digest(record);
+                self.unmerged.extend(after(10).map(<[u8]>::to_vec));
+            }
             Some(b'?') => self.untracked.extend(after(1).map(<[u8]>::to_vec)),
             Some(b'!') => self.ignored.extend(after(1).map(<[u8]>::to_vec)),
             _ => {}
         }
+    }
+
+    fn digest(&mut self, record: &[u8]) {
+        let digest = Sha256::new().chain_update(&self.index_digest).chain_update(record);
+        self.index_digest = digest.finalize().to_vec();
     }
 
     /// Tells whether nothing would be lost with the files; ignored ones are another matter.
@@ -192,6 +207,7 @@ mod tests {
         for record in records {
             found.take(record);
         }
+        found.index_digest.clear();
         assert_eq!(&found, expected);
     }
 
@@ -222,8 +238,21 @@ mod tests {
                 untracked: vec![b"caf\xe9 x".to_vec()],
                 ignored: vec![b"target/".to_vec()],
                 unwatched: vec![],
+                index_digest: vec![],
             },
         );
+    }
+
+    #[test]
+    fn another_staged_content_is_another_change() {
+        let read = |record: &[u8]| {
+            let mut found = Changes::default();
+            found.take(record);
+            found
+        };
+        let staged = |oid: &str| format!("1 M. N... 100644 100644 100644 aa {oid} a").into_bytes();
+        assert_eq!(read(&staged("bb")), read(&staged("bb")));
+        assert_ne!(read(&staged("bb")), read(&staged("cc")));
     }
 
     proptest::proptest! {

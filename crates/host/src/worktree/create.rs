@@ -1,20 +1,18 @@
 //! Making a worktree: the same order twice makes one, and one that was cut short is finished.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use creel_record::{SessionId, Timestamp};
 use creel_sys::fs::Fs;
 use creel_sys::os_fs::OsFs;
 
-use super::admin::{pointed_to, tree_of};
 use super::intent::Intent;
-use super::listing::{Worktree, list, unread};
+use super::listing::{Worktree, list};
 use super::lock::LockError;
 use super::name::Name;
 use super::provenance::{Provenance, VERSION};
 use super::repo::Repo;
-use super::surroundings::{FileError, is_absent, remove_if_any};
+use super::surroundings::{FileError, is_free, remove_if_any};
 use crate::git::{Git, GitError, Patience};
 
 /// What git writes as the reason of the lock while it makes a worktree.
@@ -263,18 +261,6 @@ fn head(repo: &Repo, here: &Path) -> Result<Option<String>, GitError> {
     }
 }
 
-fn is_free(path: &Path) -> Result<bool, FileError> {
-    if is_absent(path) {
-        return Ok(true);
-    }
-    let is_dir = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    let mut entries = match is_dir {
-        true => fs::read_dir(path).map_err(FileError::on("read", path))?,
-        false => return Ok(false),
-    };
-    Ok(entries.next().is_none())
-}
-
 /// Does what an intent says, from wherever an earlier attempt got to.
 fn make(repo: &Repo, git: &Git, intent: &Intent) -> Result<(), CreateError> {
     let Provenance { branch, base_commit, branch_is_new, .. } = &intent.provenance;
@@ -288,7 +274,7 @@ fn make(repo: &Repo, git: &Git, intent: &Intent) -> Result<(), CreateError> {
     }
     let mut made = made_at(repo, &intent.path)?;
     if let Some(half) = made.take_if(|worktree| worktree.locked.as_deref() == Some(INITIALIZING)) {
-        undo_registration(&half)?;
+        half.forget_unfinished().map_err(FileError::on("remove", &half.admin))?;
     }
     let admin = match made {
         Some(worktree) => worktree.admin,
@@ -314,7 +300,9 @@ fn made_at(repo: &Repo, path: &Path) -> Result<Option<Worktree>, GitError> {
 
 /// Makes git know the worktree, without its files.
 fn register(repo: &Repo, git: &Git, intent: &Intent) -> Result<PathBuf, CreateError> {
-    clear_husk(repo, &intent.path)?;
+    if !intent.clear_husk(repo.common())? {
+        return Err(CreateError::PathTaken { path: intent.path.clone() });
+    }
     let Provenance { branch, base_commit, .. } = &intent.provenance;
     let add = git.write(repo.common(), ["worktree", "add", "--quiet"]).patience(Patience::Scan);
     let add = match base_commit {
@@ -325,28 +313,4 @@ fn register(repo: &Repo, git: &Git, intent: &Intent) -> Result<PathBuf, CreateEr
     let made = made_at(repo, &intent.path)?;
     let name = intent.provenance.name.clone();
     Ok(made.ok_or(CreateError::Gone { name, path: intent.path.clone() })?.admin)
-}
-
-/// Removes what a killed `git worktree add` left in the directory: its link and nothing else.
-fn clear_husk(repo: &Repo, path: &Path) -> Result<(), CreateError> {
-    if is_free(path)? {
-        return Ok(());
-    }
-    let fail = |source| FileError { what: "read", path: path.to_owned(), source };
-    let is_ours = pointed_to(path).map_err(fail)?.is_some_and(|to| to.starts_with(repo.common()));
-    let names = OsFs.read_dir(path).map_err(fail)?;
-    if !is_ours || names != [".git"] {
-        return Err(CreateError::PathTaken { path: path.to_owned() });
-    }
-    Ok(fs::remove_file(path.join(".git")).map_err(fail)?)
-}
-
-/// Removes what git knows of a worktree that it had not finished making.
-fn undo_registration(half: &Worktree) -> Result<(), CreateError> {
-    // Only ever the directory about this very path.
-    if tree_of(&half.admin).map_err(unread)?.as_ref() == Some(&half.path) && !half.is_main {
-        let removed = fs::remove_dir_all(&half.admin);
-        removed.map_err(FileError::on("remove", &half.admin))?;
-    }
-    Ok(())
 }

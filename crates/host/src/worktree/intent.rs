@@ -8,8 +8,9 @@ use creel_sys::fs::Fs;
 use creel_sys::os_fs::OsFs;
 use serde::{Deserialize, Serialize};
 
+use super::admin::pointed_to;
 use super::provenance::Provenance;
-use super::surroundings::{FileError, read_small, remove_if_any, replace};
+use super::surroundings::{FileError, is_free, read_small, remove_if_any, replace};
 
 /// Bytes of the file at most, as for the provenance in it.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -31,6 +32,22 @@ impl Intent {
         let fail = |source| FileError { what: "read", path: path.clone(), source };
         let Some(bytes) = read_small(&path, MAX_BYTES).map_err(fail)? else { return Ok(None) };
         serde_json::from_slice(&bytes).map(Some).map_err(|error| fail(io::Error::from(error)))
+    }
+
+    /// Removes what a killed git left in the directory: its link, and only when nothing else is
+    /// there. False when something is.
+    pub(crate) fn clear_husk(&self, common: &Path) -> Result<bool, FileError> {
+        let path = &self.path;
+        if is_free(path)? {
+            return Ok(true);
+        }
+        let fail = |source| FileError { what: "read", path: path.clone(), source };
+        let is_ours = pointed_to(path).map_err(fail)?.is_some_and(|to| to.starts_with(common));
+        if !is_ours || OsFs.read_dir(path).map_err(fail)? != [".git"] {
+            return Ok(false);
+        }
+        std::fs::remove_file(path.join(".git")).map_err(FileError::on("remove", path))?;
+        Ok(true)
     }
 
     /// Writes it, durably.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::admin::admins;
+use super::admin::{admins, tree_of};
 use super::changes::{Changes, Submodules};
 use super::provenance::Provenance;
 use super::repo::Repo;
@@ -47,6 +47,13 @@ impl Worktree {
         }
         let named = if self.is_main { &self.path } else { &self.admin };
         named.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Removes what git knows of a worktree whose creation was never finished.
+    pub(crate) fn forget_unfinished(&self) -> io::Result<()> {
+        // Only ever the directory about this very path.
+        let is_its_own = tree_of(&self.admin)?.as_ref() == Some(&self.path);
+        if is_its_own && !self.is_main { std::fs::remove_dir_all(&self.admin) } else { Ok(()) }
     }
 }
 

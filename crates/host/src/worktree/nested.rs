@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::changes::as_path;
+use super::ignored::is_made_again;
 use super::surroundings::is_missing;
 use crate::git::{Git, GitError, Patience};
 
@@ -31,7 +33,7 @@ pub struct Nested {
 /// Returns which of the repositories found inside hold something that would be lost.
 pub(crate) fn at_risk(
     git: &Git,
-    admin: &Path,
+    (admin, tree): (&Path, &Path),
     repositories: &[PathBuf],
 ) -> Result<Vec<Nested>, GitError> {
     let mut found = Vec::new();
@@ -39,7 +41,7 @@ pub(crate) fn at_risk(
     for path in repositories {
         let kind = match kind_of(path, &modules) {
             Ok(Some(NestedKind::Worktree)) => Some(NestedKind::Worktree),
-            Ok(Some(kind)) => match holds_work(git, path) {
+            Ok(Some(kind)) => match holds_work(git, (path, tree)) {
                 Ok(true) => Some(kind),
                 Ok(false) => None,
                 Err(error) if error.is_refusal() => Some(NestedKind::Unreadable),
@@ -72,18 +74,31 @@ fn kind_of(path: &Path, modules: &Path) -> io::Result<Option<NestedKind>> {
     }))
 }
 
-/// Tells whether a repository holds anything that no remote of it has.
-fn holds_work(git: &Git, path: &Path) -> Result<bool, GitError> {
+/// Tells whether a repository holds anything that no remote of it has, or that it ignores and no
+/// tool is known to make again.
+fn holds_work(git: &Git, (path, tree): (&Path, &Path)) -> Result<bool, GitError> {
     // What calls itself a repository and is none must not be answered for by the one around it.
     let ceiling = path.parent().unwrap_or(path);
-    let questions: [&[&str]; 3] = [
-        &["status", "--porcelain", "-z", "--untracked-files=normal"],
+    let ask = |args: &[&str]| {
+        git.read(path, args).env("GIT_CEILING_DIRECTORIES", ceiling).patience(Patience::Scan)
+    };
+    let below = path.strip_prefix(tree).unwrap_or(path);
+    let mut is_dirty = false;
+    ask(&["status", "--porcelain", "-z", "--no-renames", "--ignored=matching"]).records(
+        |record| {
+            let ignored = record.strip_prefix(b"!! ").map(|name| below.join(as_path(name)));
+            is_dirty |= !ignored.is_some_and(|name| is_made_again(&name));
+        },
+    )?;
+    if is_dirty {
+        return Ok(true);
+    }
+    let questions: [&[&str]; 2] = [
         &["for-each-ref", "--format=%(refname)", "refs/stash"],
         &["rev-list", "--max-count=1", "--branches", "HEAD", "--not", "--remotes"],
     ];
     for args in questions {
-        let call = git.read(path, args).env("GIT_CEILING_DIRECTORIES", ceiling);
-        if !call.patience(Patience::Scan).run()?.is_empty() {
+        if !ask(args).run()?.is_empty() {
             return Ok(true);
         }
     }

@@ -254,18 +254,22 @@ pub fn remove(repo: &Repo, order: &RemoveOrder) -> Result<Removed, RemoveError> 
     })
 }
 
-/// Forgets a creation that was cut short before git knew of the worktree; false when there is none
-/// of this name. Its branch stays.
+/// Forgets a creation that was cut short before there were any files; false when there is none of
+/// this name. Its branch stays.
 ///
 /// # Errors
 /// When what it left can't be removed.
 pub fn abandon(repo: &Repo, name: &str) -> Result<bool, RemoveError> {
     let (_lock, _git) = repo.lock()?;
     let Some(intent) = Intent::read(repo.common(), name)? else { return Ok(false) };
-    if list(repo)?.iter().any(|worktree| worktree.path == intent.path) {
+    if !intent.clear_husk(repo.common())? {
         return Ok(false);
     }
-    // Only a directory that is still empty goes; one that isn't is somebody's.
+    let registered = list(repo)?.into_iter().find(|worktree| worktree.path == intent.path);
+    if let Some(half) = registered {
+        half.forget_unfinished().map_err(FileError::on("remove", &half.admin))?;
+    }
+    // Fails, as it should, for a directory that somebody else uses.
     let _ = fs::remove_dir(&intent.path);
     Intent::clear(repo.common(), name)?;
     Ok(true)
@@ -304,7 +308,7 @@ fn check(git: &Git, worktree: &Worktree, order: &RemoveOrder) -> Result<Survey, 
 
 /// Refuses a worktree with other work in it.
 fn check_nested(git: &Git, worktree: &Worktree, survey: &Survey) -> Result<(), RemoveError> {
-    let nested = at_risk(git, &worktree.admin, &survey.repositories)?;
+    let nested = at_risk(git, (&worktree.admin, &worktree.path), &survey.repositories)?;
     if nested.is_empty() {
         return Ok(());
     }

@@ -76,3 +76,15 @@ pub(crate) fn is_absent(path: &Path) -> bool {
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
+
+/// Tells whether a directory could be made at a path: nothing is there, or an empty one is.
+pub(crate) fn is_free(path: &Path) -> Result<bool, FileError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if is_missing(&error) => Ok(true),
+        Ok(found) if found.is_dir() => {
+            let mut entries = fs::read_dir(path).map_err(FileError::on("read", path))?;
+            Ok(entries.next().is_none())
+        }
+        _ => Ok(false),
+    }
+}

@@ -2,11 +2,10 @@
 
 use clap::ValueEnum;
 use creel_api::worktree::{BranchView, RemovedView};
-use creel_host::worktree::{Ignored, RemoveOrder, Removed, Repo, abandon, remove};
+use creel_host::worktree::{Ignored, Name, RemoveOrder, Removed, Repo, abandon, remove};
 
 use super::refusal::removal;
-use super::{Place, inhabitants, unknown, view};
-use crate::codes::Code;
+use super::{Place, inhabitants, view};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
@@ -58,12 +57,10 @@ enum WithIgnored {
 /// When it must not be removed, or its work can't be saved.
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let repo = args.place.open()?;
-    let (worktree, _) = match args.place.find(&repo, &args.name) {
-        Err(report) if report.code() == Code::UnknownWorktree => {
-            return forget_half_made(args, (&repo, report), context);
-        }
-        found => found?,
-    };
+    if let Some(name) = half_made(args, &repo)? {
+        return forgot(args, &name, context);
+    }
+    let worktree = args.place.find(&repo, &args.name)?;
     let order = RemoveOrder {
         path: worktree.path.clone(),
         force: args.force,
@@ -91,16 +88,14 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
 }
 
 /// Forgets what a killed creation left, when that is what the name stands for.
-fn forget_half_made(
-    args: &Args,
-    (repo, report): (&Repo, Report),
-    context: &mut Context,
-) -> Result<Exit, Report> {
-    // Only a name can stand for it, and only a name is one of a file of ours.
-    let Ok(name) = super::name(&args.name) else { return Err(report) };
-    if !abandon(repo, name.as_str()).map_err(|error| removal(error, &args.name))? {
-        return Err(unknown(repo, &args.name));
-    }
+fn half_made(args: &Args, repo: &Repo) -> Result<Option<Name>, Report> {
+    // A path can't stand for it, and is no file name of ours.
+    let Ok(name) = args.name.parse::<Name>() else { return Ok(None) };
+    let is_forgotten = abandon(repo, name.as_str()).map_err(|error| removal(error, &args.name))?;
+    Ok(is_forgotten.then_some(name))
+}
+
+fn forgot(args: &Args, name: &Name, context: &mut Context) -> Result<Exit, Report> {
     if !args.json {
         context.output.line(&format!("Forgot {name}, which was never finished."))?;
         return Ok(Exit::Done);

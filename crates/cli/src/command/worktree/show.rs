@@ -27,7 +27,7 @@ pub(super) struct Args {
 /// When there is none, or git can't tell.
 pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let repo = args.place.open()?;
-    let (worktree, _) = args.place.find(&repo, &args.name)?;
+    let worktree = args.place.find(&repo, &args.name)?;
     let view = view::worktree(&repo, &worktree, dirty(&repo, &worktree)?.as_ref());
     if args.json {
         context.output.json(&view)?;

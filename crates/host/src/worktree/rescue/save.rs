@@ -38,6 +38,7 @@ pub(crate) struct Subject<'s> {
 pub(crate) struct Saved {
     /// The rescue; none when there was nothing to save.
     pub(crate) rescue: Option<Rescue>,
+    head: Option<String>,
     changes: Changes,
     entries: Entries,
 }
@@ -65,7 +66,7 @@ pub(crate) fn save(subject: &Subject<'_>) -> Result<Saved, RescueError> {
         || !history.tips.is_empty()
         || operation::under_way(&worktree.admin).is_some();
     if !has_work && !subject.always {
-        return Ok(Saved { rescue: None, changes, entries });
+        return Ok(Saved { rescue: None, head, changes, entries });
     }
     let meta = describe(subject, (&changes, left_out), (&trees, &history, head.clone()));
     let state = trees.state(&bench, &worktree.admin)?;
@@ -79,7 +80,7 @@ pub(crate) fn save(subject: &Subject<'_>) -> Result<Saved, RescueError> {
     read_back(subject, (&reference, &commit), &entries)?;
     let id = reference[PREFIX.len()..].to_owned();
     let rescue = Some(Rescue { id, reference, commit, meta: Some(meta) });
-    Ok(Saved { rescue, changes, entries })
+    Ok(Saved { rescue, head, changes, entries })
 }
 
 /// Tells whether the files, moved to `tree`, are what was saved.
@@ -92,7 +93,8 @@ pub(crate) fn still_as_saved(
 ) -> Result<bool, RescueError> {
     let Subject { git, worktree, .. } = subject;
     let changes = Changes::read(git, (&worktree.admin, tree), Submodules::LeftOut)?;
-    if changes != saved.changes.without_submodules() {
+    let is_same = changes.without_submodules() == saved.changes.without_submodules();
+    if !is_same || head(git, worktree)? != saved.head {
         return Ok(false);
     }
     let mut expected = saved.entries.clone();
@@ -383,10 +385,11 @@ fn read_back(
     if subject.repo.tip(reference)?.as_deref() != Some(commit) {
         return Err(not_held("its commit"));
     }
-    let args = ["rev-list", "--objects", "--verify-objects", "--quiet", reference, "--not"];
+    let args = ["rev-list", "--objects", "--verify-objects", "--quiet", "--missing=allow-promisor"];
     let head = subject.worktree.head.iter();
     let git = subject.git;
-    let call = git.read(subject.repo.common(), args).args(head).args(["--branches", "--remotes"]);
+    let call = git.read(subject.repo.common(), args).args([reference, "--not"]).args(head);
+    let call = call.args(["--branches", "--remotes"]);
     match call.patience(Patience::Copy).run() {
         Err(error) if error.is_refusal() => return Err(not_held("all of its objects")),
         answer => answer?,
