@@ -21,6 +21,7 @@ pub mod store;
 pub mod terminal;
 pub mod transcript;
 pub mod wait;
+pub mod worktree;
 
 /// The version of the `--json` shapes. It stays while members are only added.
 pub const SHAPES_VERSION: u32 = 1;

@@ -42,6 +42,7 @@ pub(crate) mod switch;
 pub(crate) mod terminal;
 pub(crate) mod verify;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 /// Run coding agents in durable sessions
 ///
@@ -97,6 +98,7 @@ pub(crate) enum Verb {
     RebuildSessionSnapshots(rebuild::Args),
     Scope(scope::Args),
     Store(store::Args),
+    Worktree(worktree::Args),
     Mcp(mcp::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -142,6 +144,7 @@ pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
         Verb::RebuildSessionSnapshots(args) => rebuild::run(args, context),
         Verb::Scope(args) => scope::run(args, context),
         Verb::Store(args) => store::run(args, context),
+        Verb::Worktree(args) => worktree::run(args, context),
         Verb::Mcp(args) => mcp::run(args, context),
         Verb::Completions(args) => completions::run(args, context),
         Verb::Man(args) => man::run(args, context),

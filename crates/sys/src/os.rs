@@ -8,6 +8,7 @@ pub mod end_tree;
 pub mod exit;
 pub mod flock_table;
 mod lock_wait;
+pub mod occupants;
 pub mod os_fs;
 pub mod passing;
 pub mod poll;
