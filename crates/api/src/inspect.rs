@@ -234,6 +234,9 @@ pub struct LeaseView {
     pub boundary: Option<String>,
     /// What the last holder wrote about itself; for people only.
     pub note: Option<String>,
+    /// What keeps the run's keeper from going on, while it tries again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Where a session is stored.

@@ -14,6 +14,7 @@ mod digest;
 mod environment_file;
 pub(crate) mod follow_up;
 pub(crate) mod owed;
+pub(crate) mod parent;
 mod program;
 pub(crate) mod right;
 mod shims;

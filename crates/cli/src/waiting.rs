@@ -1,8 +1,7 @@
 //! Waiting for sessions to change, by the store's feed: no polling.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use creel_record::SessionId;
@@ -66,15 +65,11 @@ impl Waiter {
         ids: &[SessionId],
         processes: &[ProcessHandle],
     ) -> Result<bool, Report> {
-        let fds: Vec<_> = processes.iter().map(AsFd::as_fd).collect();
-        let woken = self.wait(ids, |watch| {
-            let fds: Vec<_> = std::iter::once(watch).chain(fds.iter().copied()).collect();
-            wait_readable(&fds, deadline.remaining())
-        })?;
-        Ok(woken != Woken::Late)
+        Ok(self.wait((deadline, Reader::Any), ids, processes)? != Woken::Late)
     }
 
-    /// Waits until one of `ids` changed, or nobody reads standard output any more.
+    /// Waits until one of `ids` changed, one of `processes` ended, or nobody reads standard output
+    /// any more.
     ///
     /// # Errors
     /// When the watch fails.
@@ -82,26 +77,35 @@ impl Waiter {
         &mut self,
         deadline: Deadline,
         ids: &[SessionId],
+        processes: &[ProcessHandle],
     ) -> Result<Woken, Report> {
-        let stdout = std::io::stdout();
-        self.wait(ids, |watch| {
-            wait_readable_or_closed(&[watch], stdout.as_fd(), deadline.remaining())
-        })
+        self.wait((deadline, Reader::Needed), ids, processes)
     }
 
     fn wait(
         &mut self,
+        (deadline, reader): (Deadline, Reader),
         ids: &[SessionId],
-        ready: impl Fn(BorrowedFd<'_>) -> io::Result<Vec<usize>>,
+        processes: &[ProcessHandle],
     ) -> Result<Woken, Report> {
         let wanted: BTreeSet<SessionId> = ids.iter().copied().collect();
+        let stdout = std::io::stdout();
         loop {
-            let ready = ready(self.watch.as_fd())
-                .map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?;
+            let mut fds = vec![self.watch.as_fd()];
+            fds.extend(processes.iter().map(AsFd::as_fd));
+            let ready = match reader {
+                Reader::Any => wait_readable(&fds, deadline.remaining()),
+                Reader::Needed => {
+                    wait_readable_or_closed(&fds, stdout.as_fd(), deadline.remaining())
+                }
+            };
+            let ready =
+                ready.map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?;
             match ready.as_slice() {
                 [] => return Ok(Woken::Late),
+                [.., last] if *last == fds.len() => return Ok(Woken::Unread),
                 [0] => {}
-                _ => return Ok(Woken::Other),
+                _ => return Ok(Woken::Changed),
             }
             let changed = self.watch.wait(ANNOUNCED_WITHIN)?;
             if changed.is_gap || changed.ids.iter().any(|id| wanted.contains(id)) {
@@ -111,13 +115,20 @@ impl Waiter {
     }
 }
 
+/// Whether a wait needs somebody who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Any,
+    Needed,
+}
+
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// A session changed.
+    /// A session changed, or a process ended.
     Changed,
-    /// What was watched beside the store: a process ended, or standard output is closed.
-    Other,
+    /// Nobody reads standard output any more.
+    Unread,
     /// The time passed.
     Late,
 }

@@ -8,6 +8,7 @@ mod bell;
 mod disk;
 mod ending;
 mod follow;
+mod leaving;
 mod orphans;
 mod pump;
 mod queue;
@@ -39,6 +40,7 @@ use creel_sys::{Deadline, MAX_WAIT};
 
 use crate::control::{Ask, State, Tree};
 use crate::keep::bell::{Bell, Hearing, Note};
+use crate::keep::leaving::Leaving;
 use crate::keep::pump::{Counts, StopPump};
 use crate::keep::queue::Queue;
 use crate::keep::recorder::Job;
@@ -86,6 +88,8 @@ struct Keeper {
     is_terminal_done: bool,
     is_followed: bool,
     recorder: Sender<Job>,
+    /// Ends the tries to start what follows.
+    leaving: Leaving,
     return_dir: Option<ReturnDir>,
     phase: Phase,
     /// When a run that returned, and goes on living, is ended.
@@ -149,6 +153,9 @@ impl Keeper {
             Some(Ok(state)) => self.state = state,
             Some(Err(error)) => say!("creel keep: the holder can't be understood: {error}"),
             None => {}
+        }
+        if self.phase == Phase::Deciding && self.state.is_leaving {
+            self.leaving.begin();
         }
         if filled == Filled::Closed {
             self.lose_holder();

@@ -12,7 +12,7 @@ use creel_api::plan::{Plan, PlanFile};
 use creel_record::command::end::{Exit, record_end};
 use creel_record::command::start::{Start, start};
 use creel_record::{
-    Cause, EndReason, Owed, Refusal, RunId, SessionId, Source, ThreadId, TurnId, decide,
+    Cause, EndReason, Owed, Refusal, RunId, SessionId, Source, ThreadId, TurnId, WorkState, decide,
 };
 use creel_spool::{Change, Lease, Store, TransactError};
 use creel_sys::Deadline;
@@ -273,11 +273,15 @@ pub(crate) fn refuse_owed(
 ) -> Result<bool, TransactError<Refusal>> {
     let boot_id = boot_id().unwrap_or_default();
     let started = store.transact(session, |session| {
+        let works = session.work_state() == WorkState::Working;
+        let unplanned = || Some(UNPLANNED.to_owned());
         let (cause, (run_id, turn_id), prompt) = match (&session.intent, decide(session, now())) {
-            (Some(intent), Owed::StartIntended) => {
+            // What a wake carries stays owed to a session at rest.
+            (Some(intent), Owed::StartIntended) if works || intent.cause != Cause::Wake => {
                 (intent.cause, (intent.run_id, intent.turn_id), None)
             }
-            (_, Owed::Reprompt { .. }) => (Cause::Reprompt, ids, Some(UNPLANNED.to_owned())),
+            (_, Owed::Reprompt { .. }) => (Cause::Reprompt, ids, unplanned()),
+            (_, Owed::Wake { .. }) if works => (Cause::Wake, ids, unplanned()),
             _ => return Ok(Change::Nothing(None)),
         };
         let machine_id = machine_id();

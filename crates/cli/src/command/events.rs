@@ -49,10 +49,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     loop {
         from = print(&store, (id, from), args.json, context)?;
         context.output.flush()?;
-        match waiter.followed(Deadline::after(MAX_WAIT), &[id])? {
+        match waiter.followed(Deadline::after(MAX_WAIT), &[id], &[])? {
             Woken::Changed => {}
             // A reader that closed its end wants no more.
-            Woken::Other => return Ok(Exit::Done),
+            Woken::Unread => return Ok(Exit::Done),
             Woken::Late => return Ok(Exit::TimedOut),
         }
     }

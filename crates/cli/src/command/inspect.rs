@@ -22,7 +22,7 @@ use crate::report::Report;
 use crate::terminal;
 use crate::view::{self, Beside};
 
-/// How long the keeper of a live terminal may take; the record is printed without its word.
+/// How long a keeper may take to answer; the record is printed without its word.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Print everything the record keeps of a session
@@ -126,7 +126,18 @@ fn lease_of(store: &Store, session: &Session) -> Result<LeaseView, Report> {
     }
     let boundary =
         run.map(|run| run.cgroup.clone().unwrap_or_else(|| "process session".to_owned()));
-    Ok(LeaseView { held, boundary, note: store.read_lease_note(session.id).map_err(failed)? })
+    let note = store.read_lease_note(session.id).map_err(failed)?;
+    let trouble = if held { trouble_of(session) } else { None };
+    Ok(LeaseView { held, boundary, note, trouble })
+}
+
+/// Asks the newest run's keeper what keeps it from going on: it stays until the end is recorded and
+/// what follows is decided. One that doesn't answer says nothing.
+fn trouble_of(session: &Session) -> Option<String> {
+    let run = session.current_run()?;
+    let mut keeper = Client::connect(session.id, run.id, ANSWER_WITHIN).ok()?;
+    let status = keeper.status(ANSWER_WITHIN).ok()?;
+    status.record_error.or(status.disk_error)
 }
 
 fn add_results(store: &Store, published: &Published, view: &mut SessionView) -> Result<(), Report> {
@@ -177,6 +188,7 @@ fn page(view: &SessionView) -> String {
     field("Updated", &view.updated);
     field("Wakes at", &or_empty(&view.wake_at));
     field("Lease", &lease(&view.lease));
+    field("Trouble", &or_empty(&view.lease.trouble));
     field("Boundary", &or_empty(&view.lease.boundary));
     field("Terminal", &view.terminal.as_ref().map(terminal_line).unwrap_or_default());
     field("Damage", &or_empty(&view.damage));

@@ -71,8 +71,10 @@ fn a_turn_goes_on_once_the_users_mistake_is_mended() {
     gate.open();
     world.until(id, |session| ends(session) == ["exit-zero"]);
     let waiting = world.call(&["wait", &id.to_string()]).spawn();
-    let log = world.until_logged(id, "can't plan what is owed yet");
+    let log = world.until_logged(id, "can't start what is owed yet");
     assert!(log.contains("catalog-invalid") && log.contains("catalog.toml:1"), "{log}");
+    let seen = world.out(&["inspect", &id.to_string()]);
+    assert!(seen.contains("Trouble") && seen.contains("catalog.toml:1"), "{seen}");
     world.configure("catalog.toml", "");
     let output = waiting.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{id} failed-unreturned run 3\n"));
@@ -87,7 +89,7 @@ fn who_waits_starts_what_is_owed_and_nobody_starts() {
     gate.open();
     world.until(id, |session| ends(session) == ["exit-zero"]);
     let waiting = world.call(&["wait", &id.to_string()]).spawn();
-    world.until_logged(id, "can't plan what is owed yet");
+    world.until_logged(id, "can't start what is owed yet");
     // Now nobody is left who would: the call that waits takes over.
     kill_machinery(&world.session(id));
     let output = waiting.wait_with_output().expect("it ends");

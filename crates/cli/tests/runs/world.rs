@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,9 +62,7 @@ impl World {
 
     /// Opens the machine store.
     pub(crate) fn store(&self) -> Store {
-        let boot_id = boot_id().expect("a boot");
-        let root = self.env.store_root();
-        Store::open(&root, Arc::new(OsFs), &boot_id).expect("the store is there")
+        open(&self.env.store_root())
     }
 
     /// Counts the sessions of the machine store; none when nobody has made it.
@@ -82,18 +80,8 @@ impl World {
 
     /// Waits until a session is as it shall be.
     #[track_caller]
-    pub(crate) fn until(&self, id: SessionId, mut holds: impl FnMut(&Session) -> bool) -> Session {
-        let store = self.store();
-        let mut watch = store.watch().expect("the store can be watched");
-        let deadline = Deadline::after(DEADLINE);
-        loop {
-            let session = store.read(id).expect("the session is readable").snapshot.session;
-            if holds(&session) {
-                return session;
-            }
-            assert!(!deadline.is_past(), "in time; it is {session:#?}");
-            watch.wait(deadline.remaining()).expect("the watch works");
-        }
+    pub(crate) fn until(&self, id: SessionId, holds: impl FnMut(&Session) -> bool) -> Session {
+        until(&self.store(), id, holds)
     }
 
     /// Waits until a session's agent has set the key `phase` to `phase`.
@@ -152,6 +140,31 @@ impl World {
         let dir = self.env.home().join(".config/creel");
         fs::create_dir_all(&dir).expect("a directory");
         fs::write(dir.join(name), text).expect("it can be written");
+    }
+}
+
+/// Opens a store.
+pub(crate) fn open(root: &Path) -> Store {
+    let boot_id = boot_id().expect("a boot");
+    Store::open(root, Arc::new(OsFs), &boot_id).expect("the store is there")
+}
+
+/// Waits until a session of a store is as it shall be.
+#[track_caller]
+pub(crate) fn until(
+    store: &Store,
+    id: SessionId,
+    mut holds: impl FnMut(&Session) -> bool,
+) -> Session {
+    let mut watch = store.watch().expect("the store can be watched");
+    let deadline = Deadline::after(DEADLINE);
+    loop {
+        let session = store.read(id).expect("the session is readable").snapshot.session;
+        if holds(&session) {
+            return session;
+        }
+        assert!(!deadline.is_past(), "in time; it is {session:#?}");
+        watch.wait(deadline.remaining()).expect("the watch works");
     }
 }
 

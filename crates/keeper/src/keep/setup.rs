@@ -85,9 +85,12 @@ pub(super) fn start() -> io::Result<Option<Keeper>> {
         run_number: order.run_number,
         attach_version: terminal.is_some().then_some(ATTACH_VERSION),
     };
+    let (recorder, leaving) =
+        Recorder::start(&order, (session_id, run_id), (order_fd, lease), bell.clone())?;
     control.write_all(&Ask::Here.encode())?;
     Ok(Some(Keeper {
-        recorder: Recorder::start(&order, (session_id, run_id), (order_fd, lease), bell.clone())?,
+        recorder,
+        leaving,
         server: Server::new(listener, &hello)?,
         return_dir: order.plan.watch.return_dir.clone().map(ReturnDir::new),
         order,
