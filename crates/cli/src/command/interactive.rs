@@ -8,12 +8,13 @@ use creel_sys::tty::is_terminal;
 
 use crate::attaching::{self, own_size};
 use crate::codes::Code;
+use crate::command::worktree;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 use crate::starting::Starter;
 use crate::starting::arguments::StartArguments;
-use crate::starting::creation::{NewIds, Order};
+use crate::starting::creation::{NewIds, Order, working_directory};
 use crate::starting::owed::Asker;
 
 /// Start a session on a terminal of its own and show it here
@@ -25,6 +26,9 @@ use crate::starting::owed::Asker;
 pub(crate) struct Args {
     #[command(flatten)]
     start: StartArguments,
+    /// Work in this worktree of the current repository, made if there is none of the name
+    #[arg(long, value_name = "NAME", conflicts_with = "cwd")]
+    worktree: Option<String>,
     #[command(flatten)]
     showing: Showing,
 }
@@ -93,8 +97,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let mut starter = Starter::new(context)?;
     starter.terminal_size = size.unwrap_or(starter.terminal_size);
     let continues = args.start.continued(&store)?;
-    let order = args.start.interactive_order(&starter.catalog, continues)?;
-    let id = start(&Asker { context, store: &store, starter: &starter }, &order)?;
+    let ids = NewIds::new(context, "", None);
+    // Everything that can be refused is, before a worktree is made.
+    let mut order = args.start.interactive_order(&starter.catalog, continues)?;
+    if let Some(name) = &args.worktree {
+        let dir = worktree::create::for_session(context, name, ids.session)?;
+        order.cwd = working_directory(Some(&dir))?;
+    }
+    let id = start(&Asker { context, store: &store, starter: &starter }, &order, &ids)?;
     args.showing.show(context, id)
 }
 
@@ -102,9 +112,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
 ///
 /// # Errors
 /// As the steps of it.
-pub(crate) fn start(asker: &Asker<'_>, order: &Order) -> Result<SessionId, Report> {
-    let ids = NewIds::new(asker.context, "", None);
-    let session = asker.create(order, &ids, None)?;
+pub(crate) fn start(asker: &Asker<'_>, order: &Order, ids: &NewIds) -> Result<SessionId, Report> {
+    let session = asker.create(order, ids, None)?;
     let id = session.id;
     asker.start_first(session)?;
     Ok(id)

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 use crate::starting::Starter;
-use crate::starting::creation::{Order, working_directory};
+use crate::starting::creation::{NewIds, Order, working_directory};
 use crate::starting::owed::Asker;
 
 /// Start your own shell on a terminal that outlives this command
@@ -53,6 +53,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         keeps_output: !args.no_output_log,
         is_interactive: true,
     };
-    let id = interactive::start(&Asker { context, store: &store, starter: &starter }, &order)?;
+    let ids = NewIds::new(context, "", None);
+    let asker = Asker { context, store: &store, starter: &starter };
+    let id = interactive::start(&asker, &order, &ids)?;
     args.showing.show(context, id)
 }

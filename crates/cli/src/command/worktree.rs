@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::report::{Report, chain};
 use crate::scope::absolute;
 
-mod create;
+pub(crate) mod create;
 mod inhabitants;
 mod list;
 mod ps;

@@ -10,3 +10,4 @@ mod listing;
 mod refusals;
 mod rescues;
 mod scene;
+mod sessions;

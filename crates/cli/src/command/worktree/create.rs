@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use creel_api::worktree::CreatedView;
 use creel_host::worktree::{Order, create};
+use creel_record::SessionId;
 
 use super::{Place, name, view};
 use crate::context::Context;
@@ -79,4 +80,29 @@ pub(super) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let text = format!("creel: worktree {} {state} {branch}", worktree.name);
     say(&terminal::line(&text, usize::MAX));
     Ok(Exit::Done)
+}
+
+/// Makes the worktree that a new session of the current repository is to work in, or finds the one
+/// that is there; returns its directory.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn for_session(
+    context: &Context,
+    typed: &str,
+    session: SessionId,
+) -> Result<PathBuf, Report> {
+    let name = name(typed)?;
+    let place = Place { repo: None };
+    let order = Order {
+        name,
+        at: None,
+        branch: None,
+        from: None,
+        session: Some(session),
+        data: context.environment.data_dir()?,
+        here: place.here()?,
+        now: context.now(),
+    };
+    Ok(create(&place.open()?, &order)?.worktree.path)
 }
