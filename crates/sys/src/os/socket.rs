@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{Mode, fchmod};
+use rustix::fs::{CWD, Mode, RenameFlags, fchmod, renameat_with};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -46,11 +46,14 @@ pub enum BindError {
     },
 }
 
+/// The name of a socket on which nobody listens yet; shorter than any name of ours.
+const UNBORN: &str = ".new";
+
 /// Listens on `path` with mode 0600.
 ///
 /// What a dead process left there is replaced, which is known by the refusal of a connection and
 /// by nothing else. Those who bind in one directory do so one after the other, held by a lock on
-/// the directory, so that a socket between its making and its listening isn't taken for dead.
+/// the directory. The name appears when somebody listens, never before.
 pub fn bind_listener(path: &Path) -> Result<UnixListener, BindError> {
     let failed = |source| BindError::Io { path: path.to_owned(), source };
     let dir = OsFs.open_file(path.parent().unwrap_or(Path::new("/")), OpenHow::Read);
@@ -86,8 +89,16 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
     let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     // Linux makes the file with the mode of the descriptor: it is never open to others.
     fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
-    bind(&fd, &SocketAddrUnix::new(path)?)?;
+    // Bound under another name, so that whoever finds the name finds somebody listening: a refused
+    // connection means that nobody is there.
+    let unborn = path.with_file_name(UNBORN);
+    match std::fs::remove_file(&unborn) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    bind(&fd, &SocketAddrUnix::new(&unborn)?)?;
     listen(&fd, MAX_WAITING_CONNECTIONS)?;
+    renameat_with(CWD, &unborn, CWD, path, RenameFlags::NOREPLACE)?;
     Ok(fd.into())
 }
 
