@@ -160,7 +160,10 @@ pub(crate) fn see_out(
         None => Ok(()),
     });
     match tell(session.id, run, inside) {
-        Ok(Told::Heard | Told::Gone) => Ok(()),
+        Ok(Told::Heard) => Ok(()),
+        Ok(Told::Gone) if end.is_recorded()? => Ok(()),
+        // Nobody listens any more, and nobody has recorded what came of it: keeper and holder died.
+        Ok(Told::Gone) => end.without_keeper(),
         Err(error) if inside => {
             // The keeper finds the end in the record when it looks next.
             say(&format!("creel: the keeper was not told: {}", chain(&error)));
@@ -213,6 +216,12 @@ impl RecordedEnd<'_> {
     /// Tells whether the verb ends Creel's own processes too, when they don't do as they are told.
     fn is_forced(&self) -> bool {
         matches!(self.verb, "kill" | "discard")
+    }
+
+    /// Tells whether the end of the run is in the record, with its processes proven dead.
+    fn is_recorded(&self) -> Result<bool, Report> {
+        let session = self.store.read(self.id)?.snapshot.session;
+        Ok(session.run(self.run.id).is_none_or(|run| !run.is_live()))
     }
 
     fn machinery(&self) -> Result<Option<Machinery>, Report> {

@@ -4,7 +4,7 @@ use creel_record::command::create;
 use creel_record::command::end::{AskedEnd, request_end};
 use creel_record::event::fact::{FollowUp as NextRun, MessageReceived};
 use creel_record::words::{Disposition, Mode};
-use creel_record::{Cause, EndReason, Refusal, Session, SessionId, WorkState};
+use creel_record::{Cause, EndReason, Refusal, RunId, Session, SessionId, WorkState};
 
 use crate::codes::Code;
 use crate::context::Context;
@@ -145,11 +145,23 @@ fn cut(
     let recorded = context.record(store, id, |session| request_end(session, &asked))?;
     let Some(run) = recorded.session.live_run() else { return Ok(()) };
     see_out((store, "interrupt"), &recorded.session, run, inside)?;
-    if !inside {
-        // The keeper starts the next run before it lets the lease go; one that died has not.
-        asker.settle(id, (Doubt::Refuse, Patience::Never))?;
+    if inside {
+        return Ok(());
     }
-    Ok(())
+    // The keeper starts the next run before it lets the lease go; one that died has not.
+    asker.settle(id, (Doubt::Refuse, Patience::Never))?;
+    overtaken(&store.read(id)?.snapshot.session, run.id)
+}
+
+/// Tells whether another end of the run was asked for meanwhile, which takes the follow-up away.
+fn overtaken(session: &Session, run: RunId) -> Result<(), Report> {
+    let reason = session.run(run).and_then(|run| run.end_requested);
+    let Some(reason) = reason.filter(|reason| *reason != EndReason::Interrupted) else {
+        return Ok(());
+    };
+    let id = session.id;
+    let message = format!("session {id} was {reason} meanwhile; the instruction was not delivered");
+    Err(Report::new(Code::WrongState, message).next(format!("creel inspect {id}")))
 }
 
 fn text(asker: &Asker<'_>, id: SessionId, instruction: &str) -> Result<String, Report> {

@@ -44,6 +44,12 @@ fn lines(row: &SessionRow, dispatch_count: usize) -> Vec<String> {
         format!("{} ({}), {}, {}{profile}", row.work_state, row.retention, row.mode, row.runtime),
         format!("runs {}, results {}, waits for {dispatch_count}", row.run_count, row.result_count),
     ];
+    if row.stale {
+        lines.push("stale: the log holds more than is shown".to_owned());
+    }
+    if row.damaged {
+        lines.push("damaged: creel heal repairs it".to_owned());
+    }
     if let Some(run) = &row.current_run {
         let end = run.end_reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default();
         lines.push(format!("run {}: {} ({}){end}", run.number, run.status, run.cause));

@@ -135,7 +135,7 @@ impl Context {
     /// # Errors
     /// When the environment names no home, or the list of trusted stores can't be read.
     pub(crate) fn sweeps(&self, store: &Store) -> Result<bool, Report> {
-        let is_machine = store.root() == self.environment.machine_store()?;
+        let is_machine = is_same_place(store.root(), &self.environment.machine_store()?);
         Ok(is_machine || TrustList::read(&self.environment.trust_list()?)?.trusts(store.root()))
     }
 
@@ -213,6 +213,12 @@ fn failed(store: &Store, error: TransactError<Report>) -> Report {
         TransactError::Refused(report) => report,
         TransactError::Write(error) => write_failure_in(store, &error),
     }
+}
+
+/// Tells whether two paths lead to the same directory, however they are spelled.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    one == other
+        || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Tells whether a directory without a manifest holds sessions all the same.

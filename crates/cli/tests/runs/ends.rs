@@ -1,7 +1,9 @@
 //! Deliberate ends: each its own, and none followed by a re-prompt.
 
 use creel_record::{EndReason, SessionId};
+use creel_sys::process::ProcessIdentity;
 
+use crate::recovery::kill_machinery;
 use crate::world::{World, ends, shelf};
 
 const DEAF: &str = "trap '' TERM HUP INT; exec < /dev/null; creel session set phase ready; \
@@ -180,6 +182,41 @@ fn a_kill_is_not_undone_by_an_interrupt_at_the_same_time() {
     let session = world.at_rest(id);
     assert_eq!(shelf(&session).0, "abandoned");
     assert_eq!(session.intent, None);
+}
+
+#[test]
+fn an_end_whose_holder_and_keeper_die_on_the_way_is_proven_all_the_same() {
+    for verb in ["close", "park", "end"] {
+        let world = World::new();
+        let id = world.launch(DEAF);
+        let session = world.until_phase(id, "ready");
+        let session = world.until(session.id, |s| s.live_run().is_some_and(|r| r.agent.is_some()));
+        let facts = session.live_run().and_then(|run| run.agent.clone()).expect("an agent");
+        let (pid, start_ticks, boot_id) = (facts.pid, facts.start_ticks, facts.boot_id);
+        let agent = ProcessIdentity { pid, start_ticks, boot_id };
+        let ending = world.call(&[verb, &id.to_string()]).spawn();
+        world.until(id, |session| session.live_run().is_none_or(|run| run.end_requested.is_some()));
+        kill_machinery(&world.session(id));
+        let output = ending.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{verb}: {output:?}");
+        assert!(!agent.is_alive().expect("readable"), "{verb}: success means that it is dead");
+        assert!(world.session(id).live_run().is_none(), "{verb}");
+    }
+}
+
+#[test]
+fn an_interrupt_that_a_kill_overtakes_says_so() {
+    let world = World::new();
+    let id = world.launch(DEAF);
+    world.until_phase(id, "ready");
+    let interrupt = world.call(&["interrupt", &id.to_string(), "go on"]).spawn();
+    world.until(id, |session| session.live_run().is_some_and(|run| run.end_requested.is_some()));
+    world.run(&["kill", &id.to_string()]).success();
+    let output = interrupt.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert!(stderr.contains("was killed meanwhile") && stderr.contains("Next: "), "{stderr}");
+    assert_eq!(shelf(&world.at_rest(id)).0, "abandoned");
 }
 
 #[test]
