@@ -76,6 +76,21 @@ impl Cgroup {
         &self.dir
     }
 
+    /// Returns the group that holds the outermost run's group around this one; `None` outside of
+    /// any run's.
+    #[must_use]
+    pub fn outside_of_runs(&self) -> Option<Self> {
+        let is_run = |dir: &&Path| {
+            dir.file_name().is_some_and(|name| {
+                name.as_encoded_bytes().starts_with(NAME_PREFIX.as_bytes())
+                    && !name.as_encoded_bytes().ends_with(b".scope")
+                    && !name.as_encoded_bytes().ends_with(b".service")
+            })
+        };
+        let run = self.dir.ancestors().filter(is_run).last()?;
+        Some(Self { dir: run.parent()?.to_owned() })
+    }
+
     /// Makes the group `creel-<name>` below this one; one that is there already is taken.
     pub fn create_child(&self, name: &str) -> Result<Self, Unavailable> {
         let path = self.dir.join(format!("{NAME_PREFIX}{name}"));

@@ -18,6 +18,9 @@ pub const SESSION_VARIABLE: &str = "ORBH_SESSION_ID";
 /// The first argument of a holder.
 pub const HOLD_ARGUMENT: &str = "hold";
 
+/// The first arguments of the host. It is of no session, so that its environment names none.
+pub const HOST_ARGUMENTS: [&str; 2] = ["host", "run"];
+
 /// How often a scan that found nothing is repeated because a process that is new to it ended, or
 /// began another program, before it could be looked at. Few, since on a busy machine processes of
 /// others do so all the time.
@@ -66,8 +69,9 @@ pub struct Suspect {
 ///
 /// The calling process is never found. A nested holder (another session's, started from inside
 /// this one) is released with its whole subtree: its executable is `holder_exe`, its first
-/// argument is [`HOLD_ARGUMENT`], and its environment names another session. The holder that this
-/// session is itself nested in releases nothing of it.
+/// argument is [`HOLD_ARGUMENT`], and its environment names another session. So is a host that was
+/// started from inside: the same executable, [`HOST_ARGUMENTS`], and an environment without a
+/// session. The holder that this session is itself nested in releases nothing of it.
 #[derive(Clone, Debug)]
 pub struct SessionQuery {
     /// The session whose processes are sought.
@@ -198,7 +202,7 @@ impl Marks<'_> {
     fn released(&self, descendants: &BTreeSet<i32>) -> BTreeSet<i32> {
         let root = self.live_root().map(|root| root.pid);
         let mut released = BTreeSet::new();
-        for entry in self.table.entries().filter(|entry| self.is_nested_holder(entry)) {
+        for entry in self.table.entries().filter(|entry| self.is_released(entry, descendants)) {
             let below = self.table.descendants_of(entry.pid);
             match root {
                 Some(root) if below.contains(&root) => {
@@ -228,11 +232,19 @@ impl Marks<'_> {
         has_id || self.table.entry(pid).is_some_and(|entry| self.is_in_process_session(entry))
     }
 
-    fn is_nested_holder(&self, entry: &ProcessEntry) -> bool {
-        matches!(
-            self.environs.get(&entry.pid),
-            Some(Environ::Value(id)) if *id != self.query.session_id
-        ) && cmdline(entry.pid).get(1).is_some_and(|arg| arg == HOLD_ARGUMENT)
+    fn is_released(&self, entry: &ProcessEntry, descendants: &BTreeSet<i32>) -> bool {
+        let is_suspect = || descendants.contains(&entry.pid) || self.members.contains(&entry.pid);
+        let is_called_so = match self.environs.get(&entry.pid) {
+            Some(Environ::Value(id)) if *id != self.query.session_id => {
+                cmdline(entry.pid).get(1).is_some_and(|arg| arg == HOLD_ARGUMENT)
+            }
+            // Not in the agent's process session: a host makes its own before anything else.
+            Some(Environ::Absent) if is_suspect() && !self.is_in_process_session(entry) => {
+                cmdline(entry.pid).get(1..3).is_some_and(|args| args == HOST_ARGUMENTS)
+            }
+            _ => false,
+        };
+        is_called_so
             && matches!(
                 exe(entry.pid),
                 Ok(Some(exe)) if exe.is_same_program(&self.query.holder_exe)

@@ -69,3 +69,16 @@ fn a_group_holds_what_is_started_in_it_until_that_ends() {
     assert!(!again.is_populated().expect("a state"));
     assert_eq!(again.pids().expect("pids"), Vec::<i32>::new());
 }
+
+#[test]
+fn a_group_outside_of_every_run_is_found_around_it() {
+    let check = |dir: &str, expected: Option<&str>| {
+        let found = Cgroup::at(dir.into()).outside_of_runs();
+        assert_eq!(found.as_ref().map(Cgroup::dir), expected.map(Path::new), "{dir}");
+    };
+    check("/sys/fs/cgroup", None);
+    check("/sys/fs/cgroup/user.slice/creel-host.service", None);
+    check("/sys/fs/cgroup/user.slice/creel-1.scope", None);
+    check("/sys/fs/cgroup/user.slice/creel-1", Some("/sys/fs/cgroup/user.slice"));
+    check("/sys/fs/cgroup/x/creel-1/creel-2/y", Some("/sys/fs/cgroup/x"));
+}

@@ -132,6 +132,41 @@ fn a_nested_holder_is_released_with_all_below_it() {
 }
 
 #[test]
+fn a_host_below_an_agent_is_released_and_what_only_looks_like_one_is_not() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let holder_exe = holder(dir.path());
+    std::fs::write(dir.path().join("host"), "sleep 1000 & echo $$ $!; wait").expect("a script");
+    // Of another session of processes and of no session of ours; then one that is marked, one of
+    // another program, and one in the agent's own process session.
+    let script = Scripted::start(&format!(
+        "cd {}; env -u ORBH_SESSION_ID setsid ./creel host run & setsid ./creel host run & \
+         env -u ORBH_SESSION_ID setsid sh ./host run & env -u ORBH_SESSION_ID ./creel host run & \
+         read line",
+        dir.path().display()
+    ));
+    let mut expected = Vec::new();
+    let mut all = Vec::new();
+    for line in script.lines(4) {
+        let pids: Vec<i32> = line.split(' ').map(|pid| pid.parse().expect("a pid")).collect();
+        let is_ours = exe(pids[0]).expect("/proc").is_some_and(|exe| exe == holder_exe);
+        let is_unmarked = environ_value(pids[0], SESSION_VARIABLE) == Environ::Absent;
+        let table = ProcessTable::read().expect("/proc");
+        let is_apart = table.entry(pids[0]).is_some_and(|entry| entry.sid != script.pid());
+        if !(is_ours && is_unmarked && is_apart) {
+            expected.extend(pids.iter().map(|pid| (*pid, Proof::Descendant)));
+        }
+        all.extend(pids);
+    }
+    assert_eq!(expected.len(), 6, "one of the four is released");
+    let root = Some(script.identity());
+    let query = SessionQuery { root: root.clone(), leader: root, holder_exe, ..script.query() };
+    check(&query, &expected);
+    for pid in all {
+        identity(pid).signal(crate::process::Signal::KILL).expect("a pidfd");
+    }
+}
+
+#[test]
 fn a_hidden_orphan_of_ours_is_a_suspect_and_no_more() {
     let name = concat!(module_path!(), "::a_hidden_orphan_of_ours_is_a_suspect_and_no_more");
     let dir = tempfile::tempdir().expect("a directory");
