@@ -8,9 +8,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod doctor;
 pub mod event;
+pub mod host;
 pub mod inspect;
 pub mod keeper;
+pub mod layout;
 pub mod maintenance;
 pub mod plan;
 pub mod reconcile;
