@@ -1,6 +1,7 @@
 //! From the errors of the layers below to what a person is told.
 
 use creel_record::Refusal;
+use creel_host::view::LookError;
 use creel_spool::{
     FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, Store, WriteError,
 };
@@ -136,6 +137,15 @@ impl From<ReadError> for Report {
             }
         };
         Self::of(code, &error).next(next)
+    }
+}
+
+impl From<LookError> for Report {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Read(error) => error.into(),
+            LookError::Lease(_) => Self::of(Code::StoreUnusable, &error).next("creel scope"),
+        }
     }
 }
 

@@ -39,7 +39,6 @@ mod table;
 mod terminal;
 mod text;
 mod trust;
-mod view;
 mod waiting;
 
 pub use invocation::main;

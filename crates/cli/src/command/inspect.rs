@@ -1,21 +1,15 @@
 //! `creel inspect`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io;
 
 use creel_api::inspect::{LeaseView, ResultView, RunView, SessionView};
-use creel_record::{Session, SessionId};
+use creel_host::view;
 use creel_spool::{Published, Store};
-use creel_sys::flock_table;
-use creel_sys::process::ProcessIdentity;
 
-use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 use crate::terminal;
-use crate::view::{self, Beside};
 
 /// Print everything the record keeps of a session
 #[derive(Debug, clap::Args)]
@@ -37,7 +31,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let (store, id) = context.session(&args.id)?;
     let published = store.read(id)?;
-    let mut view = look(&store, id, &published)?;
+    let mut view = view::look(&store, id, &published)?;
     if args.results {
         add_results(&store, &published, &mut view)?;
     }
@@ -47,54 +41,6 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         context.output.raw(page(&view).as_bytes())?;
     }
     Ok(Exit::Done)
-}
-
-fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionView, Report> {
-    let session = &published.snapshot.session;
-    let is_damaged = published.damage.is_some();
-    // A damaged log answers for what the snapshot holds; its texts are shown where they are sound.
-    let text = |at| match store.text(id, at) {
-        Ok(text) => Ok(Some(text)),
-        Err(_) if is_damaged => Ok(None),
-        Err(error) => Err(Report::from(error)),
-    };
-    let mut requests = Vec::with_capacity(session.questions.len());
-    for question in &session.questions {
-        requests.push(view::request(question, text(question.text)?));
-    }
-    let runs = match store.runs(id, session) {
-        Ok(runs) => runs,
-        Err(_) if is_damaged => session.runs.clone(),
-        Err(error) => return Err(error.into()),
-    };
-    let environment = match store.environment(id, session) {
-        Ok(environment) => environment,
-        Err(_) if is_damaged => BTreeMap::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let lease = lease_of(store, session)?;
-    let beside = Beside { runs, prompt: text(session.prompt)?, environment, requests, lease };
-    Ok(view::session(store, published, beside))
-}
-
-/// Tells whether somebody has the lease, without touching it: even to try a lock is to be in
-/// somebody's way. The kernel's table of locks knows, except of a lock whose taker is of another
-/// process namespace: there the run's processes tell.
-fn lease_of(store: &Store, session: &Session) -> Result<LeaseView, Report> {
-    let failed = |error: io::Error| Report::of(Code::StoreUnusable, &error).next("creel scope");
-    let run = session.live_run();
-    let mut held = flock_table::is_locked(&store.lease_path(session.id)).unwrap_or(false);
-    for process in run.iter().flat_map(|run| [&run.holder, &run.agent]).flatten() {
-        let identity = ProcessIdentity {
-            pid: process.pid,
-            start_ticks: process.start_ticks,
-            boot_id: process.boot_id.clone(),
-        };
-        held |= identity.is_alive().map_err(failed)?;
-    }
-    let boundary =
-        run.map(|run| run.cgroup.clone().unwrap_or_else(|| "process session".to_owned()));
-    Ok(LeaseView { held, boundary, note: store.read_lease_note(session.id).map_err(failed)? })
 }
 
 fn add_results(store: &Store, published: &Published, view: &mut SessionView) -> Result<(), Report> {

@@ -1,5 +1,6 @@
 //! `creel result`.
 
+use creel_host::view;
 use creel_record::run::ResultRef;
 use creel_record::{Session, SessionId};
 use creel_spool::{ReadError, Store};
@@ -8,7 +9,7 @@ use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
-use crate::view;
+
 
 /// Runs with results that a refusal names; the newest ones.
 const MAX_NAMED_RUNS: usize = 20;

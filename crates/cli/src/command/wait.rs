@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use creel_api::wait::OutcomeView;
+use creel_host::view;
 use creel_record::SessionId;
 use creel_record::dispatch::Settlement;
 use creel_record::words::Outcome;
@@ -14,7 +15,7 @@ use crate::context::{Context, seconds};
 use crate::exit::Exit;
 use crate::lookup::find;
 use crate::report::Report;
-use crate::view;
+
 use crate::waiting::Waiter;
 
 pub(crate) mod anchor;

@@ -1,6 +1,7 @@
-//! From the record's types to the published shapes.
+//! From the record's types to the published shapes: what `inspect` prints and the host answers.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use creel_api::inspect::{
     DispatchView, LeaseView, PathsView, RequestView, ResultView, RunView, SessionView,
@@ -9,11 +10,79 @@ use creel_record::dispatch::Dispatch;
 use creel_record::question::Question;
 use creel_record::run::ResultRef;
 use creel_record::snapshot::SPACE_ID;
-use creel_record::{Run, RunId, Session};
-use creel_spool::{Published, Store};
+use creel_record::{Run, RunId, Session, SessionId};
+use creel_spool::{Published, ReadError, Store};
+use creel_sys::flock_table;
+use creel_sys::process::ProcessIdentity;
+use thiserror::Error;
+
+/// Why a session can't be shown.
+#[derive(Debug, Error)]
+pub enum LookError {
+    /// The record can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It can't be told who holds the lease.
+    #[error("can't tell who holds the lease")]
+    Lease(#[source] io::Error),
+}
+
+/// Returns everything the record keeps of a session, without the texts of its results.
+///
+/// # Errors
+/// When it can't be read.
+pub fn look(store: &Store, id: SessionId, published: &Published) -> Result<SessionView, LookError> {
+    let session = &published.snapshot.session;
+    let is_damaged = published.damage.is_some();
+    // A damaged log answers for what the snapshot holds; its texts are shown where they are sound.
+    let text = |at| match store.text(id, at) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) if is_damaged => Ok(None),
+        Err(error) => Err(LookError::from(error)),
+    };
+    let mut requests = Vec::with_capacity(session.questions.len());
+    for question in &session.questions {
+        requests.push(request(question, text(question.text)?));
+    }
+    let runs = match store.runs(id, session) {
+        Ok(runs) => runs,
+        Err(_) if is_damaged => session.runs.clone(),
+        Err(error) => return Err(error.into()),
+    };
+    let environment = match store.environment(id, session) {
+        Ok(environment) => environment,
+        Err(_) if is_damaged => BTreeMap::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let lease = lease_of(store, session).map_err(LookError::Lease)?;
+    let beside = Beside { runs, prompt: text(session.prompt)?, environment, requests, lease };
+    Ok(self::session(store, published, beside))
+}
+
+/// Tells whether somebody has the lease, without touching it: even to try a lock is to be in
+/// somebody's way. The kernel's table of locks knows, except of a lock whose taker is of another
+/// process namespace: there the run's processes tell.
+///
+/// # Errors
+/// When `/proc` or the note of the holder can't be read.
+pub fn lease_of(store: &Store, session: &Session) -> io::Result<LeaseView> {
+    let run = session.live_run();
+    let mut held = flock_table::is_locked(&store.lease_path(session.id)).unwrap_or(false);
+    for process in run.iter().flat_map(|run| [&run.holder, &run.agent]).flatten() {
+        let identity = ProcessIdentity {
+            pid: process.pid,
+            start_ticks: process.start_ticks,
+            boot_id: process.boot_id.clone(),
+        };
+        held |= identity.is_alive()?;
+    }
+    let boundary =
+        run.map(|run| run.cgroup.clone().unwrap_or_else(|| "process session".to_owned()));
+    Ok(LeaseView { held, boundary, note: store.read_lease_note(session.id)? })
+}
 
 /// Returns the published form of a result, with its text where it was read.
-pub(crate) fn result(result: &ResultRef, text: Option<String>) -> ResultView {
+pub fn result(result: &ResultRef, text: Option<String>) -> ResultView {
     ResultView {
         run_number: result.run_number,
         disposition: result.disposition.to_string(),
@@ -27,7 +96,7 @@ pub(crate) fn result(result: &ResultRef, text: Option<String>) -> ResultView {
 }
 
 /// Returns the published form of a run of `session`.
-pub(crate) fn run(run: &Run, session: &Session) -> RunView {
+pub fn run(run: &Run, session: &Session) -> RunView {
     let is_asking = session.blocking_question().is_some_and(|q| q.run_id == Some(run.id));
     RunView {
         id: run.id.to_string(),
@@ -52,7 +121,7 @@ pub(crate) fn run(run: &Run, session: &Session) -> RunView {
 }
 
 /// Returns the published form of a question, with its text where it was read.
-pub(crate) fn request(question: &Question, text: Option<String>) -> RequestView {
+pub fn request(question: &Question, text: Option<String>) -> RequestView {
     RequestView {
         id: question.id.to_string(),
         kind: question.kind.to_string(),
@@ -73,27 +142,27 @@ fn dispatch(dispatch: &Dispatch) -> DispatchView {
 }
 
 /// Returns the question that comes first: the blocking one, else the oldest open one.
-pub(crate) fn first_open(session: &Session) -> Option<&Question> {
+pub fn first_open(session: &Session) -> Option<&Question> {
     session.blocking_question().or_else(|| session.questions.iter().find(|q| q.is_open()))
 }
 
 /// What a session's view holds beside its snapshot.
 #[derive(Debug)]
-pub(crate) struct Beside {
+struct Beside {
     /// Every run, oldest first.
-    pub(crate) runs: Vec<Run>,
+    runs: Vec<Run>,
     /// The launch prompt.
-    pub(crate) prompt: Option<String>,
+    prompt: Option<String>,
     /// The environment that the launch kept.
-    pub(crate) environment: BTreeMap<String, String>,
+    environment: BTreeMap<String, String>,
     /// The open questions with their texts.
-    pub(crate) requests: Vec<RequestView>,
+    requests: Vec<RequestView>,
     /// Who holds the lease.
-    pub(crate) lease: LeaseView,
+    lease: LeaseView,
 }
 
 /// Returns the whole published form of a session.
-pub(crate) fn session(store: &Store, published: &Published, beside: Beside) -> SessionView {
+fn session(store: &Store, published: &Published, beside: Beside) -> SessionView {
     let session = &published.snapshot.session;
     let id = session.id.to_string();
     let path = |path: std::path::PathBuf| path.display().to_string();
