@@ -1,7 +1,10 @@
 //! The published `--json` shapes, as schemas: a change that isn't an addition shows here.
 
+use creel_api::doctor::DoctorView;
 use creel_api::event::EventView;
+use creel_api::host::{HostStatus, ResetEvent, SessionsView, TerminalsView};
 use creel_api::inspect::SessionView;
+use creel_api::layout::{LayoutChange, LayoutView};
 use creel_api::maintenance::MaintenanceView;
 use creel_api::scope::ScopeView;
 use creel_api::session::SessionRow;
@@ -34,4 +37,11 @@ fn every_shape_is_only_added_to() {
     check::<MaintenanceView>("maintenance");
     check::<ScopeView>("scope");
     check::<StoreView>("store");
+    check::<HostStatus>("host_status");
+    check::<SessionsView>("host_sessions");
+    check::<TerminalsView>("host_terminals");
+    check::<ResetEvent>("host_reset");
+    check::<LayoutView>("layout");
+    check::<LayoutChange>("layout_change");
+    check::<DoctorView>("doctor");
 }

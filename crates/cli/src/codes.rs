@@ -38,6 +38,14 @@ macro_rules! codes {
                 }
             }
 
+            /// Reads the published spelling, as the host says it.
+            pub(crate) fn parse(text: &str) -> Option<Self> {
+                match text {
+                    $($text => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
             /// Returns what sort of thing went wrong.
             pub(crate) fn kind(self) -> Kind {
                 match self {
@@ -52,6 +60,12 @@ codes! {
     AlreadyAnswered => "already-answered" Refused;
     AlreadyReturned => "already-returned" Refused;
     AmbiguousId => "ambiguous-id" Refused;
+    ApiVersion => "api-version" Unavailable;
+    BadBody => "bad-body" Usage;
+    BadHost => "bad-host" Refused;
+    BadOrigin => "bad-origin" Refused;
+    BadToken => "bad-token" Refused;
+    BodyTooLarge => "body-too-large" Refused;
     CatalogInvalid => "catalog-invalid" Unavailable;
     ChildrenLive => "children-live" Refused;
     ControlCharacter => "control-character" Refused;
@@ -61,19 +75,25 @@ codes! {
     Empty => "empty" Refused;
     ForeignId => "foreign-id" NotFound;
     ForeignStore => "foreign-store" Unavailable;
+    HostAbsent => "host-absent" Usage;
+    HostFailed => "host-failed" Internal;
+    HostRunning => "host-running" Refused;
+    HostUnreachable => "host-unreachable" Unavailable;
     Internal => "internal" Internal;
     KeyTaken => "key-taken" Refused;
+    LayoutChanged => "layout-changed" Refused;
+    LayoutInvalid => "layout-invalid" Refused;
     MalformedId => "malformed-id" NotFound;
     MaybeAlive => "maybe-alive" Refused;
     NewerStore => "newer-store" Unavailable;
     NoHome => "no-home" Unavailable;
     NoNativeId => "no-native-id" Refused;
+    NonUtf8 => "non-utf8" Usage;
     NoOutcome => "no-outcome" Internal;
     NoQuestion => "no-question" Refused;
     NoResult => "no-result" NotFound;
     NoRun => "no-run" Refused;
     NoSession => "no-session" Usage;
-    NonUtf8 => "non-utf8" Usage;
     NotAskable => "not-askable" Refused;
     NotWritten => "not-written" Internal;
     NotYours => "not-yours" Refused;
@@ -85,14 +105,15 @@ codes! {
     RunLive => "run-live" Refused;
     RuntimeDirUnusable => "runtime-dir-unusable" Unavailable;
     ScopeMismatch => "scope-mismatch" Refused;
+    ServiceUnusable => "service-unusable" Unavailable;
     SessionBusy => "session-busy" Unavailable;
     SessionDamaged => "session-damaged" Corrupt;
     SessionExists => "session-exists" Refused;
     SettingsInvalid => "settings-invalid" Unavailable;
+    SnapshotInvalid => "snapshot-invalid" Corrupt;
     SpawnFailed => "spawn-failed" Internal;
     StillAlive => "still-alive" Internal;
     StillPending => "still-pending" Internal;
-    SnapshotInvalid => "snapshot-invalid" Corrupt;
     StoreMissing => "store-missing" Unavailable;
     StoreUnusable => "store-unusable" Unavailable;
     TargetUnavailable => "target-unavailable" Unavailable;
@@ -100,15 +121,18 @@ codes! {
     TooDeep => "too-deep" Refused;
     TooLong => "too-long" Refused;
     TooMany => "too-many" Refused;
+    TooSlow => "too-slow" Internal;
     TooWide => "too-wide" Refused;
     TrustByAgent => "trust-by-agent" Refused;
     TrustUnusable => "trust-unusable" Unavailable;
     UnknownId => "unknown-id" NotFound;
     UnknownKey => "unknown-key" NotFound;
+    UnknownRoute => "unknown-route" NotFound;
     UnknownRun => "unknown-run" NotFound;
     Usage => "usage" Usage;
     WatchFailed => "watch-failed" Unavailable;
     WhichQuestion => "which-question" Refused;
+    WrongMethod => "wrong-method" Usage;
     WrongMode => "wrong-mode" Refused;
     WrongState => "wrong-state" Refused;
 }

@@ -10,13 +10,16 @@ use crate::scope::Selection;
 pub(crate) mod close;
 pub(crate) mod completions;
 pub(crate) mod discard;
+pub(crate) mod doctor;
 pub(crate) mod end;
 pub(crate) mod events;
 pub(crate) mod heal;
+pub(crate) mod host;
 pub(crate) mod inspect;
 pub(crate) mod interrupt;
 pub(crate) mod kill;
 pub(crate) mod launch;
+pub(crate) mod layout;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod mcp;
@@ -82,6 +85,9 @@ pub(crate) enum Verb {
     RebuildSessionSnapshots(rebuild::Args),
     Scope(scope::Args),
     Store(store::Args),
+    Host(host::Args),
+    Layout(layout::Args),
+    Doctor(doctor::Args),
     Mcp(mcp::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -120,6 +126,9 @@ pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
         Verb::RebuildSessionSnapshots(args) => rebuild::run(args, context),
         Verb::Scope(args) => scope::run(args, context),
         Verb::Store(args) => store::run(args, context),
+        Verb::Host(args) => host::run(args, context),
+        Verb::Layout(args) => layout::run(args, context),
+        Verb::Doctor(args) => doctor::run(args, context),
         Verb::Mcp(args) => mcp::run(args, context),
         Verb::Completions(args) => completions::run(args, context),
         Verb::Man(args) => man::run(args, context),

@@ -1,7 +1,7 @@
 //! From the errors of the layers below to what a person is told.
 
-use creel_record::Refusal;
 use creel_host::view::LookError;
+use creel_record::Refusal;
 use creel_spool::{
     FeedWatchError, HealError, LeaseError, OpenError, ReadError, ResolveError, Store, WriteError,
 };

@@ -15,6 +15,8 @@ pub(crate) const WORKSPACE: &str = "ORBH_CWD";
 pub(crate) const ORB_ROOT: &str = "ORBH_ORB_ROOT_DIR";
 /// The run that speaks.
 pub(crate) const RUN_ID: &str = "CREEL_RUN_ID";
+/// Set, keeps start verbs from starting a host.
+pub(crate) const NO_HOST: &str = "CREEL_NO_HOST";
 
 /// What the environment says. Empty variables count as unset.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +29,8 @@ pub(crate) struct Environment {
     pub(crate) orb_root: Option<PathBuf>,
     /// `ORBH_CWD`.
     pub(crate) workspace: Option<PathBuf>,
+    /// Whether `CREEL_NO_HOST` is set.
+    pub(crate) wants_no_host: bool,
     home: Option<PathBuf>,
     data_home: Option<PathBuf>,
     state_home: Option<PathBuf>,
@@ -46,6 +50,7 @@ impl Environment {
             run_id: text(RUN_ID),
             orb_root: path(ORB_ROOT),
             workspace: path(WORKSPACE),
+            wants_no_host: text(NO_HOST).is_some(),
             home: base("HOME"),
             data_home: base("XDG_DATA_HOME"),
             state_home: base("XDG_STATE_HOME"),
@@ -83,6 +88,22 @@ impl Environment {
     /// When the environment names no home.
     pub(crate) fn trust_list(&self) -> Result<PathBuf, Report> {
         self.base(self.state_home.as_ref(), ".local/state").map(|dir| dir.join("creel/stores.json"))
+    }
+
+    /// Returns the directory of the host's own files.
+    ///
+    /// # Errors
+    /// When the environment names no home.
+    pub(crate) fn host_dir(&self) -> Result<PathBuf, Report> {
+        self.base(self.state_home.as_ref(), ".local/state").map(|dir| dir.join("creel/host"))
+    }
+
+    /// Returns the directory of the user's own systemd units.
+    ///
+    /// # Errors
+    /// When the environment names no home.
+    pub(crate) fn unit_dir(&self) -> Result<PathBuf, Report> {
+        self.base(self.config_home.as_ref(), ".config").map(|dir| dir.join("systemd/user"))
     }
 
     /// Returns the directory of the user's own settings.

@@ -11,7 +11,7 @@
 //! - Data goes to standard output, talk to standard error; a refusal is one line and a `Next:` line.
 //! - Text that agents wrote reaches a terminal only with its control characters spelt out.
 //! - A store that nobody named and nobody trusted is not opened.
-//! - Read verbs touch no async runtime, no TOML and no MCP.
+//! - Read verbs touch no async runtime, no TOML, no MCP and no host.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod dispatching;
 mod ending;
 mod environment;
 mod exit;
+mod hosting;
 mod invocation;
 mod kinship;
 mod lookup;

@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) agents: Agents,
     /// Where credentials are when the environment hasn't got them.
     pub(crate) credentials: Credentials,
+    /// When a host is started, and where it serves.
+    pub(crate) host: Host,
 }
 
 /// What agents may do.
@@ -29,6 +31,22 @@ pub(crate) struct Agents {
     /// Lets an agent end and answer sessions that it did not dispatch. Off by default: an agent
     /// can't approve itself.
     pub(crate) may_act_on_others: bool,
+}
+
+/// When a host is started, and where it serves.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Host {
+    /// Lets verbs that start a run start a host too, when none runs.
+    pub(crate) autostart: bool,
+    /// The port of the loopback address on which HTTP is served; 0 takes a free one.
+    pub(crate) http_port: u16,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { autostart: true, http_port: 0 }
+    }
 }
 
 /// Where credentials are.

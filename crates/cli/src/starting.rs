@@ -14,7 +14,7 @@ mod digest;
 mod environment_file;
 pub(crate) mod follow_up;
 pub(crate) mod owed;
-mod program;
+pub(crate) mod program;
 pub(crate) mod right;
 mod shims;
 pub(crate) mod terms;

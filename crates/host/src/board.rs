@@ -102,7 +102,8 @@ impl Board {
             return false;
         }
         let event = event_of(&entry, Some(entry.contact));
-        let known = state.runs.entry(id).or_insert_with(|| Known { entry: entry.clone(), asks: None });
+        let known =
+            state.runs.entry(id).or_insert_with(|| Known { entry: entry.clone(), asks: None });
         known.entry = entry;
         self.push(&mut state, "run", &event);
         true

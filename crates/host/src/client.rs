@@ -133,13 +133,16 @@ impl Client {
     }
 
     fn connect(&self, deadline: Deadline) -> Result<UnixStream, ClientError> {
-        let stream = connect_within(&self.path, deadline.remaining()).map_err(|error| {
-            match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ClientError::Absent,
-                io::ErrorKind::TimedOut => ClientError::TimedOut,
-                _ => ClientError::Io(error),
-            }
-        })?;
+        let stream =
+            connect_within(&self.path, deadline.remaining()).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                        ClientError::Absent
+                    }
+                    io::ErrorKind::TimedOut => ClientError::TimedOut,
+                    _ => ClientError::Io(error),
+                }
+            })?;
         if !Peer::of(&stream).map_err(ClientError::Io)?.is_same_user() {
             return Err(self.stranger("it belongs to another user"));
         }

@@ -175,7 +175,8 @@ mod tests {
     fn a_socket_name_leads_back_to_its_run() {
         let id: RunId = "01939c00-0000-7000-8000-000000000001".parse().expect("an id");
         assert_eq!(run_of(&socket_name(&id.to_string())), Some(id));
-        for other in ["host", "r-", "r-01939c00", "bin-1234", "r-01939c0000007000800000000000000g"] {
+        for other in ["host", "r-", "r-01939c00", "bin-1234", "r-01939c0000007000800000000000000g"]
+        {
             assert_eq!(run_of(other), None, "{other}");
         }
     }

@@ -100,8 +100,7 @@ pub fn run(config: Config) -> Result<Ending, RunError> {
         .spawn(move || ask_to_end(&signals, &asked))
         .map_err(preparing("take in signals"))?;
     let ended = runtime.block_on(async {
-        let doors =
-            Doors::open(&host, listener).await.map_err(|why| RunError::Serve { why })?;
+        let doors = Doors::open(&host, listener).await.map_err(|why| RunError::Serve { why })?;
         say!("pid {} listens on {}", host.identity.pid, host.socket.display());
         let mut supervisor = Supervisor::new(Arc::clone(&host), instance, (taken, doors));
         let ending = supervisor.run().await;

@@ -87,7 +87,8 @@ mod tests {
     async fn a_notice_comes_when_a_process_ends_or_the_time_is_up() {
         let (notices, mut taken) = mpsc::channel(8);
         let deaths = Deaths::start(notices).expect("a thread");
-        let id = |n: u32| format!("01939c00-0000-7000-8000-{n:012}").parse::<RunId>().expect("an id");
+        let id =
+            |n: u32| format!("01939c00-0000-7000-8000-{n:012}").parse::<RunId>().expect("an id");
         let mut child =
             std::process::Command::new("sleep").arg("600").spawn().expect("sleep is there");
         let pid = i32::try_from(child.id()).expect("a pid");

@@ -10,9 +10,7 @@ use std::time::Instant;
 use creel_api::host::{
     API_MAJOR, API_MINOR, HostStatus, LayoutEvent, MAX_LISTED_SESSIONS, StoreSessions,
 };
-use creel_api::layout::{
-    AttachedSession, AttachedState, Layout, LayoutChange, LayoutView,
-};
+use creel_api::layout::{AttachedSession, AttachedState, Layout, LayoutChange, LayoutView};
 use creel_api::session::SessionRow;
 use creel_record::SessionId;
 use creel_spool::{Published, ReadError, RowFilter, Store};

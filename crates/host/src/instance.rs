@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use creel_sys::boot;
-use creel_sys::fs::{Fs, FsFile, LockMode, OpenHow, write_all_at};
 use creel_sys::flock_table;
+use creel_sys::fs::{Fs, FsFile, LockMode, OpenHow, write_all_at};
 use creel_sys::os_fs::{OsFile, OsFs};
 use creel_sys::process::ProcessIdentity;
 use serde::{Deserialize, Serialize};

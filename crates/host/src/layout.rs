@@ -52,7 +52,9 @@ pub enum LayoutError {
         id: String,
     },
     /// A title that is too long, or holds what would command a terminal.
-    #[error("the title of '{id}' is longer than {MAX_LAYOUT_TITLE_BYTES} bytes or holds control characters")]
+    #[error(
+        "the title of '{id}' is longer than {MAX_LAYOUT_TITLE_BYTES} bytes or holds control characters"
+    )]
     Title {
         /// Whose.
         id: String,

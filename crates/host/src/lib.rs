@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod board;
+pub mod boundary;
 pub mod client;
 pub mod config;
 mod contact;
@@ -39,6 +40,7 @@ mod refusal;
 mod runs;
 mod say;
 pub mod scope;
+pub mod service;
 pub mod start;
 mod state_file;
 pub mod supervisor;

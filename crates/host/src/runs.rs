@@ -113,8 +113,7 @@ impl Runs {
         let Some(Live { run_id, number, holder }) = live else { return };
         let has_line = self.tracked.get(&run_id).is_some_and(|tracked| tracked.has_line);
         let root = Some(root.to_owned());
-        let tracked =
-            Tracked { session_id: id, root, number, holder, has_line, takeovers: 0 };
+        let tracked = Tracked { session_id: id, root, number, holder, has_line, takeovers: 0 };
         self.track(run_id, tracked);
     }
 
@@ -356,7 +355,11 @@ impl Runs {
     }
 
     /// Takes in what a takeover came to.
-    pub(crate) async fn taken_over(&mut self, (_, run_id): (SessionId, RunId), error: Option<String>) {
+    pub(crate) async fn taken_over(
+        &mut self,
+        (_, run_id): (SessionId, RunId),
+        error: Option<String>,
+    ) {
         self.takeovers.done();
         if let Judged::Over = self.judge(run_id).await {
             return self.forget(run_id);

@@ -16,11 +16,8 @@ pub(crate) fn line(text: &str) {
     use std::io::Write as _;
     let ms = i64::try_from(creel_sys::boot::wall_time_ms()).unwrap_or(i64::MAX);
     let time = creel_record::Timestamp::from_millis(ms);
-    let text: String = text
-        .chars()
-        .take(MAX_LINE_CHARS)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let text: String =
+        text.chars().take(MAX_LINE_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
     // Whoever closed it wants no talk.
     let _ = writeln!(std::io::stderr(), "{time} creel host: {text}");
 }

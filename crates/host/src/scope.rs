@@ -83,9 +83,6 @@ mod tests {
         let (program, args) = scope.wrap(Path::new("/x/creel"), vec!["host".into()]);
         assert_eq!(program, systemd_run);
         let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
-        assert_eq!(
-            args,
-            ["--user", "--scope", "--quiet", "--collect", "--", "/x/creel", "host"]
-        );
+        assert_eq!(args, ["--user", "--scope", "--quiet", "--collect", "--", "/x/creel", "host"]);
     }
 }

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use creel_api::host::HostStatus;
 use creel_sys::Deadline;
-use creel_sys::fs::Fs;
+use creel_sys::fs::{Fs, FsFile, LockMode, OpenHow};
 use creel_sys::os_fs::OsFs;
 use creel_sys::poll::wait_readable;
 use creel_sys::runtime_dir::RuntimeDir;
-use creel_sys::spawn::{SessionCommand, SessionChild, spawn_session};
+use creel_sys::spawn::{SessionChild, SessionCommand, spawn_session};
 use creel_sys::watch::{DirWatch, WatchError};
 use thiserror::Error;
 
@@ -124,7 +124,18 @@ fn attempt(start: &Start, escape: &Escape) -> Result<HostStatus, StartError> {
             return client.get("/v1/host").map_err(|_| StartError::Ended { told: log.told() });
         }
         watch.drain().map_err(StartError::Watch)?;
+        wait_bound(start.runtime.path(), deadline)?;
     }
+}
+
+/// Waits until nobody is between making a socket in the directory and listening on it: that is what
+/// a lock on the directory says.
+fn wait_bound(dir: &Path, deadline: Deadline) -> Result<(), StartError> {
+    let locked = OsFs
+        .open_file(dir, OpenHow::Read)
+        .and_then(|dir| dir.lock(LockMode::Shared, deadline.remaining()));
+    // Whether it was had or not: the host is asked next, or the time is up.
+    locked.map(|_| ()).map_err(StartError::prepare("lock", dir))
 }
 
 fn spawn(start: &Start, escape: &Escape, log: &Log) -> Result<SessionChild, StartError> {

@@ -61,8 +61,7 @@ pub(crate) fn store(path: &Path, body: &[u8]) -> io::Result<()> {
     if body.len() > MAX_BODY_BYTES {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
-    let mut bytes =
-        format!("{MAGIC} {:08x} {}\n", crc32c::crc32c(body), body.len()).into_bytes();
+    let mut bytes = format!("{MAGIC} {:08x} {}\n", crc32c::crc32c(body), body.len()).into_bytes();
     bytes.extend_from_slice(body);
     let fresh = beside(path, ".new");
     match OsFs.remove_file(&fresh) {

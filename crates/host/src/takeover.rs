@@ -76,11 +76,7 @@ impl Takeovers {
     }
 }
 
-fn reconcile(
-    (exe, escape): (&Path, &Escape),
-    root: &Path,
-    id: SessionId,
-) -> Result<(), String> {
+fn reconcile((exe, escape): (&Path, &Escape), root: &Path, id: SessionId) -> Result<(), String> {
     let args = ["reconcile", &id.to_string(), "--grace", "0", "--orb-root"].map(OsString::from);
     let args: Vec<OsString> = args.into_iter().chain([root.as_os_str().to_owned()]).collect();
     let (program, args) = escape.wrap(exe, args);

@@ -40,11 +40,8 @@ impl Token {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        let token = Self(format!(
-            "{}{}",
-            uuid::Uuid::new_v4().simple(),
-            uuid::Uuid::new_v4().simple()
-        ));
+        let token =
+            Self(format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple()));
         let fresh = state_dir.join("token.new");
         match OsFs.remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

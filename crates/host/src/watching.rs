@@ -57,10 +57,7 @@ impl Watcher {
     ///
     /// # Errors
     /// When one can't be watched, in words.
-    pub(crate) fn of_dirs(
-        dirs: &[PathBuf],
-        notices: mpsc::Sender<Notice>,
-    ) -> Result<Self, String> {
+    pub(crate) fn of_dirs(dirs: &[PathBuf], notices: mpsc::Sender<Notice>) -> Result<Self, String> {
         let watches: Result<Vec<_>, WatchError> =
             dirs.iter().map(|dir| DirWatch::new(dir)).collect();
         let watches = watches.map_err(|error| chain(&error))?;

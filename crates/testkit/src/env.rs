@@ -19,7 +19,8 @@ const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 ///
 /// `HOME`, the XDG directories and `CREEL_RUNTIME_DIR` point below one directory with a short path
 /// (sockets allow 107 bytes); no other variable of the caller's is passed on. `PATH` begins with a
-/// directory in which `creel` and `flint` are the program under test.
+/// directory in which `creel` and `flint` are the program under test. `CREEL_NO_HOST` keeps start
+/// verbs from leaving a host behind.
 #[derive(Debug)]
 pub struct TestEnv {
     root: PathBuf,
@@ -102,6 +103,8 @@ impl TestEnv {
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "dumb".to_owned()),
             ("COLUMNS", "100".to_owned()),
+            // A test that wants a host starts it, or removes this.
+            ("CREEL_NO_HOST", "1".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value.trim_end_matches('/').to_owned()))
         .into()

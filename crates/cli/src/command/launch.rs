@@ -6,6 +6,7 @@ use creel_spool::Store;
 use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::hosting::ensure_host;
 use crate::report::{Report, chain};
 use crate::starting::Starter;
 use crate::starting::arguments::StartArguments;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let store = context.store_for_new()?;
     context.may_write(&store)?;
     let starter = Starter::new(context)?;
+    ensure_host(context);
     let continues = args.start.continued(&store)?;
     let order = args.start.order(Cause::Launch, &starter.catalog, continues)?;
     let root = canonical_root(&store)?;

@@ -11,6 +11,7 @@ use crate::collecting::{Collected, Collector, Turn};
 use crate::context::{Context, seconds};
 use crate::dispatching::Claim;
 use crate::exit::Exit;
+use crate::hosting::ensure_host;
 use crate::lookup::find;
 use crate::output::say;
 use crate::report::Report;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let store = context.store_for_new()?;
     context.may_write(&store)?;
     let mut starter = Starter::new(context)?;
+    ensure_host(context);
     if args.without_credentials {
         starter.credentials = Credentials::Optional;
     }

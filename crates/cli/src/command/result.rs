@@ -10,7 +10,6 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 
-
 /// Runs with results that a refusal names; the newest ones.
 const MAX_NAMED_RUNS: usize = 20;
 

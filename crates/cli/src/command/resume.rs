@@ -4,6 +4,7 @@ use creel_record::Cause;
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::hosting::ensure_host;
 use crate::report::Report;
 use crate::starting::composition::NativeContext;
 use crate::starting::follow_up::FollowUp;
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let (store, id) = context.session(&args.id)?;
     context.may_write(&store)?;
     let mut starter = Starter::new(context)?;
+    ensure_host(context);
     if args.without_credentials {
         starter.credentials = Credentials::Optional;
     }

@@ -49,8 +49,9 @@ pub(crate) async fn sessions(host: Arc<Host>, call: Call) -> Result<Response, Re
     };
     let wanted = call.query("store").map(str::to_owned);
     let stores = blocking(move || {
-        let is_wanted =
-            |store: &Store| wanted.as_ref().is_none_or(|it| store.root().as_os_str() == it.as_str());
+        let is_wanted = |store: &Store| {
+            wanted.as_ref().is_none_or(|it| store.root().as_os_str() == it.as_str())
+        };
         let stores = host.stores();
         stores.iter().filter(|it| is_wanted(it)).map(|it| Host::list(it, filter, limit)).collect()
     })
@@ -73,10 +74,7 @@ pub(crate) async fn session(host: Arc<Host>, call: Call) -> Result<Response, Ref
 }
 
 /// Finds the one session that is meant, in whichever store.
-fn resolve(
-    stores: &[Store],
-    typed: &str,
-) -> Result<(Store, creel_record::SessionId), Refusal> {
+fn resolve(stores: &[Store], typed: &str) -> Result<(Store, creel_record::SessionId), Refusal> {
     let mut found = None;
     for store in stores {
         match store.resolve(typed) {
@@ -182,8 +180,9 @@ fn unchanged(error: &BookError) -> Refusal {
         BookError::Refused(ChangeError::Revision { .. }) => {
             Refusal::of(409, "layout-changed", error).next("read it again; nothing was changed")
         }
-        BookError::Write { path, .. } => Refusal::of(500, "not-written", error)
-            .next(format!("ls -ld {}", path.display())),
+        BookError::Write { path, .. } => {
+            Refusal::of(500, "not-written", error).next(format!("ls -ld {}", path.display()))
+        }
     }
 }
 

@@ -73,8 +73,7 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
     refusals.sort_unstable();
     for (status, about) in refusals {
         let content = json!({ "application/json": { "schema": REFUSAL(generator) } });
-        responses
-            .insert(status.to_string(), json!({ "description": about, "content": content }));
+        responses.insert(status.to_string(), json!({ "description": about, "content": content }));
     }
     let mut operation = json!({
         "operationId": route.name,

@@ -8,9 +8,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
-use creel_api::host::{
-    ErrorView, HostStatus, SessionsView, StopView, TerminalsView,
-};
+use creel_api::host::{ErrorView, HostStatus, SessionsView, StopView, TerminalsView};
 use creel_api::inspect::SessionView;
 use creel_api::layout::{LayoutChange, LayoutView};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -215,7 +213,7 @@ pub(crate) const ROUTES: [Route; 9] = [
         }],
         body: None,
         answer: Answer::Events,
-        refusals: &[(503, "`too-busy`.")],
+        refusals: &[],
         handler: |host, call| Box::pin(events::follow(host, call)),
     },
     Route {

@@ -35,9 +35,8 @@ impl<S> Stalling<S> {
             self.stalled = None;
             return written;
         }
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(timeout(WRITTEN_WITHIN, pending())));
+        let stalled =
+            self.stalled.get_or_insert_with(|| Box::pin(timeout(WRITTEN_WITHIN, pending())));
         match stalled.as_mut().poll(context) {
             Poll::Ready(_) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

@@ -61,7 +61,11 @@ fn its_bounds_are_bounds() {
     check(&one(nested(MAX_SPLIT_DEPTH)), Ok(()));
     check(&one(nested(MAX_SPLIT_DEPTH + 1)), Err("tab 'a' nests more than 16 splits"));
     let many = |count: usize| {
-        layout((0..count).map(|n| tab(&format!("t{n}"), pane(&format!("p{n}")), &format!("p{n}"))).collect())
+        layout(
+            (0..count)
+                .map(|n| tab(&format!("t{n}"), pane(&format!("p{n}")), &format!("p{n}")))
+                .collect(),
+        )
     };
     check(&many(MAX_TABS), Ok(()));
     check(&many(MAX_TABS + 1), Err("it has more than 128 tabs"));
@@ -102,11 +106,8 @@ fn a_change_names_the_revision_it_changes_or_none() {
 
 #[test]
 fn a_title_is_kept_at_every_pane_of_its_session() {
-    let root = Node::Pane(Pane {
-        id: "p".to_owned(),
-        session: Some(SESSION.to_owned()),
-        title: None,
-    });
+    let root =
+        Node::Pane(Pane { id: "p".to_owned(), session: Some(SESSION.to_owned()), title: None });
     let current = Stored { revision: 7, layout: layout(vec![tab("a", root, "p")]) };
     let next = titled(&current, SESSION, "a \x1btitle").expect("a change");
     assert_eq!(next.revision, 7);
