@@ -1,6 +1,7 @@
 //! The runs that the host knows: by the record, by their sockets, and whether both agree.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,9 @@ use std::time::Duration;
 use creel_api::host::{RunContact, RunEntry};
 use creel_api::keeper::socket_name;
 use creel_record::{RunId, Session, SessionId};
-use creel_spool::ReadError;
+use creel_spool::{ReadError, Store};
 use creel_sys::boot::machine_id;
+use creel_sys::flock_table;
 use creel_sys::process::ProcessIdentity;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -21,7 +23,6 @@ use crate::host::Host;
 use crate::notice::Notice;
 use crate::refusal::chain;
 use crate::takeover::Takeovers;
-use crate::view::lease_of;
 
 /// How long after a silent run is looked at again when nothing tells of it: its lease is held by
 /// whoever starts or ends it, which is over in this time.
@@ -338,9 +339,9 @@ impl Runs {
             };
             let live = Live::of(published.session()).filter(|live| live.run_id == run_id);
             let Some(live) = live else { return Judged::Over };
-            match lease_of(&store, published.session()) {
-                Ok(lease) if lease.held => Judged::Held(live.holder),
-                Ok(_) => Judged::Lost,
+            match is_held(&store, id, live.holder.as_ref()) {
+                Ok(true) => Judged::Held(live.holder),
+                Ok(false) => Judged::Lost,
                 Err(error) => Judged::Unknown(error.to_string()),
             }
         });
@@ -375,6 +376,16 @@ impl Runs {
             self.wait_for_end(run_id, None);
         }
     }
+}
+
+/// Tells whether somebody has the lease, without touching it. The table of locks doesn't list a
+/// taker of another process namespace; a holder is seen by its pid. An agent holds no lease: one
+/// that lives on without holder and keeper is what a takeover ends.
+fn is_held(store: &Store, id: SessionId, holder: Option<&ProcessIdentity>) -> io::Result<bool> {
+    if flock_table::is_locked(&store.lease_path(id))? {
+        return Ok(true);
+    }
+    holder.map_or(Ok(false), ProcessIdentity::is_alive)
 }
 
 fn tracked_root(tracked: &BTreeMap<RunId, Tracked>, run_id: RunId) -> Option<&Path> {

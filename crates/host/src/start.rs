@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use crate::client::{Client, ClientError};
 use crate::environment;
+use crate::instance::holder;
 use crate::scope::Escape;
 
 /// How long a host may take until it answers: it reads the feeds of its stores before.
@@ -107,21 +108,28 @@ fn attempt(start: &Start, escape: &Escape) -> Result<HostStatus, StartError> {
     let watch = DirWatch::new(start.runtime.path()).map_err(StartError::Watch)?;
     let log = Log::open(&start.state_dir)?;
     let child = spawn(start, escape, &log)?;
+    let mut has_ended = false;
     loop {
         match client.get("/v1/host") {
             Ok(status) => return Ok(status),
             Err(ClientError::Absent) => {}
             Err(error) => return Err(StartError::Client(error)),
         }
-        let fds = [child.as_fd(), watch.as_fd()];
+        let mut fds = vec![watch.as_fd()];
+        if !has_ended {
+            fds.push(child.as_fd());
+        }
         let ready = wait_readable(&fds, deadline.remaining())
             .map_err(StartError::prepare("wait for", &start.exe))?;
         if ready.is_empty() {
             return Err(StartError::Silent { told: log.told() });
         }
-        if ready.contains(&0) {
-            // Another one may have been faster: then it answers.
-            return client.get("/v1/host").map_err(|_| StartError::Ended { told: log.told() });
+        if ready.contains(&1) {
+            // Another one was faster, and answers soon.
+            if holder(&start.state_dir).is_none() {
+                return client.get("/v1/host").map_err(|_| StartError::Ended { told: log.told() });
+            }
+            has_ended = true;
         }
         watch.drain().map_err(StartError::Watch)?;
         wait_bound(start.runtime.path(), deadline)?;

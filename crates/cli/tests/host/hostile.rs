@@ -27,13 +27,21 @@ fn the_loopback_port_is_for_programs_with_the_token_and_pages_of_its_own() {
     check(&scene, &format!("{get}host: evil.example\r\n{token}"), (403, "bad-host"));
     let origin = "origin: http://evil.example\r\n";
     check(&scene, &format!("{get}host: ADDRESS\r\n{origin}{token}"), (403, "bad-origin"));
-    check(&scene, &format!("{get}host: ADDRESS\r\n{token}x-creel-api: 2.0\r\n"), (400, "api-version"));
+    check(
+        &scene,
+        &format!("{get}host: ADDRESS\r\n{token}x-creel-api: 2.0\r\n"),
+        (400, "api-version"),
+    );
     let wrong = "authorization: Bearer 0000000000000000000000000000000000000000\r\n";
     check(&scene, &format!("{get}host: ADDRESS\r\n{wrong}"), (401, "bad-token"));
     // Not even what there is is told.
     check(&scene, "GET /nothing HTTP/1.1\r\nhost: ADDRESS\r\n", (401, "bad-token"));
     check(&scene, "OPTIONS /v1/host HTTP/1.1\r\nhost: ADDRESS\r\n", (401, "bad-token"));
-    check(&scene, &format!("DELETE /v1/host HTTP/1.1\r\nhost: ADDRESS\r\n{token}"), (405, "wrong-method"));
+    check(
+        &scene,
+        &format!("DELETE /v1/host HTTP/1.1\r\nhost: ADDRESS\r\n{token}"),
+        (405, "wrong-method"),
+    );
 }
 
 #[test]

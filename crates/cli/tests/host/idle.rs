@@ -1,5 +1,9 @@
 //! Hosts that come and go by themselves.
 
+use creel_record::event::Draft;
+use creel_record::event::fact::WakeScheduled;
+use creel_record::{EventId, Refusal, Source, Timestamp};
+use creel_spool::Change;
 use creel_sys::process::ProcessIdentity;
 use creel_sys::tree::{Environ, ProcessTable, cmdline, environ_value};
 
@@ -52,7 +56,7 @@ fn a_launch_is_not_held_up_by_a_host_that_can_not_start() {
 fn a_host_with_nothing_to_look_after_ends_and_one_with_a_session_stays() {
     let scene = Scene::new();
     let gate = scene.world.gate("gate");
-    let id = scene.world.launch(&gate.wait());
+    let id = scene.world.launch(&format!("{}; creel session return done", gate.wait()));
     scene.world.run(&["host", "start", "--idle-exit", "1"]).success();
     scene.until_live(id);
     let host = scene.identity();
@@ -62,12 +66,22 @@ fn a_host_with_nothing_to_look_after_ends_and_one_with_a_session_stays() {
 }
 
 #[test]
-fn a_host_stays_for_a_wake_that_is_to_come() {
+fn a_host_does_not_stay_for_a_session_that_awaits_nothing_and_stays_for_one_with_a_wake() {
     let scene = Scene::new();
     let id = scene.world.launch("creel session return --await later");
     scene.world.at_rest(id);
     scene.world.run(&["host", "start", "--idle-exit", "1"]).success();
+    assert!(scene.identity().wait_gone(DEADLINE).expect("a wait"));
+
+    let at = Timestamp::from_millis(4_102_444_800_000);
+    let appended = scene.world.store().transact(id, |_| {
+        let fact = WakeScheduled { wake_at: Some(at) }.into();
+        let id = EventId::ordered(at, [9; 10]);
+        let draft = Draft { id, source: Source::Operator, time: at, fact };
+        Ok::<_, Refusal>(Change::Append(draft, ()))
+    });
+    appended.expect("it can be recorded");
+    scene.world.run(&["host", "start", "--idle-exit", "1"]).success();
     let host = scene.identity();
-    // Without a wake an awaiting session needs nobody.
-    assert!(host.wait_gone(DEADLINE).expect("a wait"));
+    assert!(!host.wait_gone(std::time::Duration::from_secs(3)).expect("a wait"), "it stays");
 }

@@ -1,5 +1,7 @@
 //! One host for each user and machine.
 
+use creel_sys::fs::{FsFile, LockMode, OpenHow};
+use creel_sys::os_fs::OsFs;
 use creel_sys::process::Signal;
 
 use crate::scene::Scene;
@@ -21,8 +23,7 @@ fn a_second_host_is_refused_and_told_who_the_first_is() {
 #[test]
 fn many_starts_at_once_make_one_host() {
     let scene = Scene::new();
-    let starts: Vec<_> =
-        (0..8).map(|_| scene.world.call(&["host", "start"]).spawn()).collect();
+    let starts: Vec<_> = (0..8).map(|_| scene.world.call(&["host", "start"]).spawn()).collect();
     let told: std::collections::BTreeSet<String> = starts
         .into_iter()
         .map(|start| start.wait_with_output().expect("it ends"))
@@ -92,6 +93,8 @@ fn a_socket_that_a_cleaner_took_is_there_again() {
         watch.wait(DEADLINE).expect("a watch");
     }
     // Between its making and its listening the directory is locked.
+    let dir = OsFs.open_file(&scene.world.env.runtime_dir(), OpenHow::Read).expect("a directory");
+    assert!(dir.lock(LockMode::Shared, DEADLINE).expect("a lock"));
     scene.until(|scene| (scene.identity() == host).then_some(()));
 }
 

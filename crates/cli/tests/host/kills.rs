@@ -33,8 +33,7 @@ fn a_host_that_is_killed_again_and_again_costs_nothing() {
 
 /// Kills the holder and the keeper of a session, so that neither sees the other go.
 pub(crate) fn kill_machinery(scene: &Scene, id: creel_record::SessionId) -> ProcessIdentity {
-    let session =
-        scene.world.until(id, |s| s.live_run().is_some_and(|run| run.holder.is_some()));
+    let session = scene.world.until(id, |s| s.live_run().is_some_and(|run| run.holder.is_some()));
     let run = session.live_run().expect("a run");
     let identity = |facts: &creel_record::event::fact::ProcessFacts| ProcessIdentity {
         pid: facts.pid,

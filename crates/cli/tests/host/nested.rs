@@ -10,9 +10,7 @@ use crate::world::{DEADLINE, ends};
 fn a_host_that_an_agent_started_outlives_the_agent_and_bears_no_mark_of_it() {
     let scene = Scene::new();
     scene.world.configure("catalog.toml", "[harness.sh]\nend-grace-ms = 100\n");
-    let id = scene
-        .world
-        .launch("creel host start; creel session set phase ready; exec sleep 600");
+    let id = scene.world.launch("creel host start; creel session set phase ready; exec sleep 600");
     scene.world.until_phase(id, "ready");
     let host = scene.identity();
     for name in ["ORBH_SESSION_ID", "ORBH_ORB_ROOT_DIR", "CREEL_RUN_ID"] {
@@ -44,14 +42,12 @@ fn a_host_that_an_agent_started_outlives_the_agent_and_bears_no_mark_of_it() {
 #[test]
 fn a_host_is_not_swept_when_the_holder_above_it_is_killed() {
     let scene = Scene::new();
-    let id = scene
-        .world
-        .launch("creel host start; creel session set phase ready; exec sleep 600");
+    let id = scene.world.launch("creel host start; creel session set phase ready; exec sleep 600");
     let session = scene.world.until_phase(id, "ready");
     let host = scene.identity();
-    let session = scene.world.until(session.id, |session| {
-        session.live_run().is_some_and(|run| run.holder.is_some())
-    });
+    let session = scene
+        .world
+        .until(session.id, |session| session.live_run().is_some_and(|run| run.holder.is_some()));
     let holder = session.live_run().and_then(|run| run.holder.clone()).expect("a holder");
     let holder = creel_sys::process::ProcessIdentity {
         pid: holder.pid,

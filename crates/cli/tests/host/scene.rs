@@ -198,9 +198,8 @@ impl Stream {
         let start = self.text.find("id: ")?;
         let end = start + self.text[start..].find("\n\n")?;
         let lines: Vec<String> = self.text[start..end].lines().map(str::to_owned).collect();
-        let field = |name: &str| {
-            lines.iter().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
-        };
+        let field =
+            |name: &str| lines.iter().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
         let (Some(id), Some(kind), Some(data)) = (field("id: "), field("event: "), field("data: "))
         else {
             return None;
@@ -210,4 +209,3 @@ impl Stream {
         Some(Event { id, kind, data })
     }
 }
-

@@ -40,8 +40,7 @@ fn systemd_finds_nothing_wrong_with_the_unit() {
         .output()
         .expect("it can be started");
     let told = String::from_utf8_lossy(&verified.stderr);
-    let about_us: Vec<&str> =
-        told.lines().filter(|line| line.contains("creel-host")).collect();
+    let about_us: Vec<&str> = told.lines().filter(|line| line.contains("creel-host")).collect();
     assert_eq!(about_us, [""; 0], "{told}");
     assert!(verified.status.success(), "{told}");
 }
