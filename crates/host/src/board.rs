@@ -162,11 +162,15 @@ impl Board {
     /// Notes what can't be done at the moment, or no longer.
     pub(crate) fn set_degraded(&self, about: &str, why: Option<String>) {
         let mut state = self.state();
-        let before = match &why {
-            Some(why) => state.degraded.insert(about.to_owned(), why.clone()),
-            None => state.degraded.remove(about),
+        let has_changed = match why {
+            Some(why) if state.degraded.get(about) == Some(&why) => false,
+            Some(why) => {
+                state.degraded.insert(about.to_owned(), why);
+                true
+            }
+            None => state.degraded.remove(about).is_some(),
         };
-        if before != why {
+        if has_changed {
             self.push_stores(&mut state);
         }
     }

@@ -305,7 +305,7 @@ impl Runs {
                 }
                 let holder = tracked.holder.clone();
                 self.host.board.set_contact(run_id, RunContact::Silent);
-                self.wait_for_end(run_id, holder);
+                self.wait_for_end(run_id, holder.as_ref());
             }
             Judged::Lost => {
                 tracked.takeovers += 1;
@@ -349,9 +349,9 @@ impl Runs {
     }
 
     /// Looks at a run again when its holder has ended, or after a while.
-    fn wait_for_end(&mut self, run_id: RunId, holder: Option<ProcessIdentity>) {
+    fn wait_for_end(&self, run_id: RunId, holder: Option<&ProcessIdentity>) {
         if let Some(deaths) = &self.deaths {
-            deaths.add(run_id, holder.as_ref(), LOOK_AGAIN_AFTER);
+            deaths.add(run_id, holder, LOOK_AGAIN_AFTER);
         }
     }
 

@@ -183,11 +183,13 @@ impl Stream {
                 return Some(event);
             }
             let mut bytes = [0; 16 * 1024];
-            match self.stream.read(&mut bytes) {
-                Ok(0) => return None,
-                Ok(count) => self.text.push_str(&String::from_utf8_lossy(&bytes[..count])),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return None,
-                Err(error) => panic!("an event comes in time: {error}"),
+            let read = match self.stream.read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
+                read => read,
+            };
+            match read.expect("an event comes in time") {
+                0 => return None,
+                count => self.text.push_str(&String::from_utf8_lossy(&bytes[..count])),
             }
         }
     }

@@ -23,7 +23,7 @@ const EVENTS: [(&str, Shape); 5] = [
 /// Returns the document as it is committed.
 pub fn text() -> String {
     let mut settings = SchemaSettings::draft2020_12();
-    "/components/schemas".clone_into(&mut settings.definitions_path.to_mut());
+    settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
     let mut generator = settings.into_generator();
     let mut paths = Map::new();
