@@ -156,3 +156,18 @@ pub(crate) fn build_creel() -> Result<PathBuf> {
     ensure!(creel.exists(), "{} is not there: build creel-cli first", creel.display());
     Ok(creel)
 }
+
+/// Returns the memory that a process shares with no other.
+///
+/// # Errors
+/// When it is gone.
+pub(crate) fn private_bytes(pid: i32) -> Result<f64> {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let kilobytes = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
+    let private = rollup
+        .lines()
+        .filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"));
+    let sum: u64 = private.map(|line| kilobytes(line).unwrap_or(0)).sum();
+    ensure!(sum > 0, "process {pid} has no private memory");
+    Ok(sum as f64 * 1024.0)
+}

@@ -6,6 +6,7 @@ mod append_shared;
 mod holder;
 mod list;
 mod output;
+pub(crate) mod parse;
 mod read_depth;
 mod request;
 mod wait_latency;
@@ -91,7 +92,7 @@ impl Row {
 }
 
 /// Every row, in the order of the table.
-pub(crate) const ROWS: [Row; 10] = [
+pub(crate) const ROWS: [Row; 11] = [
     Row {
         name: "append-one",
         about: "one writer appends and publishes",
@@ -131,6 +132,11 @@ pub(crate) const ROWS: [Row; 10] = [
         name: "output-stdio",
         about: "an agent's output through its keeper",
         measure: output::measure,
+    },
+    Row {
+        name: "parse",
+        about: "printing to a terminal that nobody looks at",
+        measure: parse::measure,
     },
     Row {
         name: "request-stdio",

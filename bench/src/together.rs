@@ -47,6 +47,9 @@ pub(crate) enum Part {
         /// The directory
         dir: std::path::PathBuf,
     },
+    /// Fills a terminal and tells what it takes
+    #[command(hide = true)]
+    Terminal,
 }
 
 impl Part {
@@ -66,6 +69,7 @@ impl Part {
                 begin()?;
                 (0..count).try_for_each(|_| spool.append())?;
             }
+            Self::Terminal => return crate::rows::parse::print_memory(),
             Self::Wake { dir } => {
                 let watch = creel_sys::watch::DirWatch::new(&dir)?;
                 println!("{READY}");
@@ -87,6 +91,7 @@ impl Part {
                 let count = count.to_string().into();
                 vec!["bare".into(), shape.into(), dir.into(), name.into(), count]
             }
+            Self::Terminal => vec!["terminal".into()],
             Self::Wake { dir } => vec!["wake".into(), dir.into()],
         }
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod demo;
 mod deny;
 mod fuzz;
 mod peers;
@@ -19,6 +20,7 @@ usage: cargo xtask VERB
   tidy                         layering, file shape, banned words, papers; no network
   ci                           format, lints, tidy, tests: what `.ci/run` runs
   fix                          format, and apply the lints' own suggestions
+  demo-survive                 three agents outlive viewers, keepers and an upgrade; to be read
   peers [--require K] [NAME…]  install real agents for the end-to-end tests
   fuzz [TARGET [SECONDS]]      list the fuzz targets, or run one (nightly and cargo-fuzz)
   deny                         licences, bans and sources (cargo-deny)";
@@ -43,6 +45,7 @@ fn run(words: &[String]) -> anyhow::Result<ExitCode> {
         ("tidy", []) => tidy::run(&root::find()?),
         ("ci", []) => ci::run(&root::find()?),
         ("fix", []) => ci::fix(&root::find()?),
+        ("demo-survive", []) => demo::survive(&root::find()?),
         ("peers", rest) => peers::run(&root::find()?, rest),
         ("fuzz", rest) => fuzz::run(&root::find()?, rest),
         ("deny", []) => deny::run(&root::find()?),

@@ -1,13 +1,12 @@
 //! `holder-stdio`: the memory that a headless session's holder and keeper have for themselves.
 
-use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use creel_sys::tree::ProcessTable;
 
 use crate::measure::{Budget, Line, Round, Unit};
-use crate::program::{Home, look_until, pause};
+use crate::program::{Home, look_until, pause, private_bytes};
 use crate::rows::Bench;
 
 const ROW: &str = "holder-stdio";
@@ -75,15 +74,4 @@ fn look(bench: &Bench, script: &str) -> Result<Memory> {
     };
     home.ask(&["kill", &id])?;
     Ok(memory)
-}
-
-fn private_bytes(pid: i32) -> Result<f64> {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-    let kilobytes = |line: &str| line.split_whitespace().nth(1)?.parse::<u64>().ok();
-    let private = rollup
-        .lines()
-        .filter(|line| line.starts_with("Private_Clean:") || line.starts_with("Private_Dirty:"));
-    let sum: u64 = private.map(|line| kilobytes(line).unwrap_or(0)).sum();
-    ensure!(sum > 0, "process {pid} has no private memory");
-    Ok(sum as f64 * 1024.0)
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layout::LayoutView;
 use crate::session::SessionRow;
+use crate::terminal::TerminalStatus;
 
 /// The major version of the host's interface: the `v1` of its paths.
 pub const API_MAJOR: u32 = 1;
@@ -108,7 +109,7 @@ pub struct RunEntry {
 /// One hosted run with what its keeper says. The keeper's part is null when it does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TerminalView {
+pub struct TerminalEntry {
     /// The run.
     #[serde(flatten)]
     pub run: RunEntry,
@@ -122,6 +123,8 @@ pub struct TerminalView {
     pub output_bytes: Option<u64>,
     /// Bytes of output that were lost.
     pub dropped_bytes: Option<u64>,
+    /// How its terminal stands; null for a run without one.
+    pub terminal: Option<TerminalStatus>,
 }
 
 /// `GET /v1/terminals`.
@@ -129,7 +132,7 @@ pub struct TerminalView {
 #[serde(rename_all = "camelCase")]
 pub struct TerminalsView {
     /// In the order of their runs' ids, which is the order of their starts.
-    pub terminals: Vec<TerminalView>,
+    pub terminals: Vec<TerminalEntry>,
 }
 
 /// `GET /v1/sessions`: the sessions of each watched store.

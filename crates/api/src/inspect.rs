@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::terminal::TerminalView;
+
 /// One session, whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,6 +105,19 @@ pub struct SessionView {
     pub wake_at: Option<String>,
     /// The last published event's sequence.
     pub sequence: u64,
+    /// Its terminal; none when its newest run had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<TerminalView>,
+    /// When something was last seen of its agent: of a live terminal the last output, else the last
+    /// event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_observed: Option<String>,
+    /// True while its terminal can be shown by `attach`.
+    #[serde(default)]
+    pub can_reattach: bool,
+    /// True when `restart` would start a run.
+    #[serde(default)]
+    pub can_restart: bool,
     /// Who may start and end its runs.
     pub lease: LeaseView,
     /// Where it is stored.
@@ -219,6 +234,9 @@ pub struct LeaseView {
     pub boundary: Option<String>,
     /// What the last holder wrote about itself; for people only.
     pub note: Option<String>,
+    /// What keeps the run's keeper from going on, while it tries again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Where a session is stored.

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, TerminalSize};
+use crate::terminal::{Match, ScreenFormat, TerminalStatus, ViewerMode};
 
 /// The protocol version this build speaks.
 pub const KEEPER_VERSION: u32 = 1;
@@ -40,6 +41,9 @@ pub struct Hello {
     pub run_id: String,
     /// The run's number.
     pub run_number: u64,
+    /// [`ATTACH_VERSION`](crate::attach::ATTACH_VERSION) of a keeper whose run has a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach_version: Option<u32>,
 }
 
 /// What a client asks for.
@@ -57,6 +61,45 @@ pub enum Request {
     Returned,
     /// Are you there?
     Ping,
+    /// Show me the terminal: once this is answered with `attached`, the connection carries frames
+    /// (see [`attach`](crate::attach)). The client sends nothing in between.
+    Attach {
+        /// The version of the frames that the client speaks.
+        version: u32,
+        /// What the client wants to do.
+        mode: ViewerMode,
+        /// The size of the client's terminal; none for one that has no say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<TerminalSize>,
+        /// Lines of history to put above the first redraw.
+        #[serde(default)]
+        history_lines: u32,
+    },
+    /// What is on the screen?
+    Screen {
+        /// In which form.
+        format: ScreenFormat,
+        /// Lines of history above it.
+        #[serde(default)]
+        history_lines: u32,
+    },
+    /// Where does the terminal show this text?
+    Search {
+        /// The text or regular expression.
+        pattern: String,
+        /// True for a regular expression.
+        #[serde(default)]
+        is_regex: bool,
+    },
+    /// Give the terminal this size.
+    Resize {
+        /// The size.
+        size: TerminalSize,
+    },
+    /// Detach every viewer.
+    DetachAll,
+    /// Let another keeper go on, of the program that is installed now.
+    Handover,
     /// A request of a newer client.
     #[serde(other)]
     Unknown,
@@ -68,13 +111,45 @@ pub enum Request {
 pub enum Reply {
     /// To `status`.
     Status(Box<Status>),
-    /// To `end` and `returned`: heard, and being done.
+    /// To `end`, `returned` and `handover`: heard, and being done. To `resize`: done.
     Accepted,
+    /// To `attach`: frames follow.
+    Attached {
+        /// The version of the frames.
+        version: u32,
+        /// The number of the viewer.
+        viewer: u64,
+        /// The terminal's size.
+        size: TerminalSize,
+    },
+    /// To `screen`: so many bytes follow this line, and lines again after them.
+    Screen {
+        /// How many.
+        len_bytes: u64,
+        /// The terminal's size.
+        size: TerminalSize,
+        /// Why the screen may not be what the agent drew; none when it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        doubt: Option<String>,
+    },
+    /// To `search`.
+    Found {
+        /// The places, oldest line first.
+        matches: Vec<Match>,
+        /// True when there are more.
+        is_cut: bool,
+    },
+    /// To `detachAll`.
+    Detached {
+        /// How many viewers there were.
+        viewer_count: u32,
+    },
     /// To `ping`.
     Pong,
     /// The request was not understood or can't be done; the connection stays.
     Error {
-        /// A stable word: `unknown-op`.
+        /// A stable word: `unknown-op`, `no-terminal`, `unsupported-version`, `too-many-viewers`,
+        /// `bad-pattern`.
         code: String,
         /// A sentence for people.
         message: String,
@@ -132,6 +207,9 @@ pub struct Status {
     /// Processes that outlived the last attempt to end them; the next one is under way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Survivor>,
+    /// How the terminal stands, for a run that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<TerminalStatus>,
 }
 
 /// A process that could not be ended or proven dead.
@@ -158,6 +236,11 @@ pub enum Owed {
     Run {
         /// It.
         plan: Box<Plan>,
+    },
+    /// It can't be told or planned now, and may be later: a file of the user's is wrong, say.
+    Blocked {
+        /// What stands in the way, in one line.
+        why: String,
     },
     /// Something that this keeper doesn't know how to do.
     #[serde(other)]
@@ -212,12 +295,47 @@ mod tests {
                 session_id: "s".to_owned(),
                 run_id: "r".to_owned(),
                 run_number: 3,
+                attach_version: None,
             },
             r#"{"version":1,"sessionId":"s","runId":"r","runNumber":3}"#,
         );
         check(&Request::Status, r#"{"op":"status"}"#);
         check(&Request::End { reason: "killed".to_owned() }, r#"{"op":"end","reason":"killed"}"#);
         check(&Request::Returned, r#"{"op":"returned"}"#);
+        let size = TerminalSize { columns: 80, lines: 24 };
+        check(
+            &Request::Attach {
+                version: 1,
+                mode: ViewerMode::Full,
+                size: Some(size),
+                history_lines: 9,
+            },
+            r#"{"op":"attach","version":1,"mode":"full","size":{"columns":80,"lines":24},"historyLines":9}"#,
+        );
+        check(
+            &Request::Screen { format: ScreenFormat::Ansi, history_lines: 0 },
+            r#"{"op":"screen","format":"ansi","historyLines":0}"#,
+        );
+        check(
+            &Request::Search { pattern: "p".to_owned(), is_regex: true },
+            r#"{"op":"search","pattern":"p","isRegex":true}"#,
+        );
+        check(&Request::Resize { size }, r#"{"op":"resize","size":{"columns":80,"lines":24}}"#);
+        check(&Request::DetachAll, r#"{"op":"detachAll"}"#);
+        check(&Request::Handover, r#"{"op":"handover"}"#);
+        check(
+            &Reply::Attached { version: 1, viewer: 2, size },
+            r#"{"reply":"attached","version":1,"viewer":2,"size":{"columns":80,"lines":24}}"#,
+        );
+        check(
+            &Reply::Screen { len_bytes: 5, size, doubt: None },
+            r#"{"reply":"screen","lenBytes":5,"size":{"columns":80,"lines":24}}"#,
+        );
+        check(
+            &Reply::Found { matches: Vec::new(), is_cut: false },
+            r#"{"reply":"found","matches":[],"isCut":false}"#,
+        );
+        check(&Reply::Detached { viewer_count: 2 }, r#"{"reply":"detached","viewerCount":2}"#);
         check(&Reply::Accepted, r#"{"reply":"accepted"}"#);
         check(
             &Reply::Status(Box::new(Status {
@@ -236,6 +354,7 @@ mod tests {
                     comm: "node".to_owned(),
                     proof: "is in the run's cgroup".to_owned(),
                 }],
+                terminal: None,
             })),
             r#"{"reply":"status","phase":"running","agentPid":7,"signal":9,"keeperStarts":1,"outputBytes":10,"droppedBytes":0,"survivors":[{"pid":8,"startTicks":9,"comm":"node","proof":"is in the run's cgroup"}]}"#,
         );

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attach;
 pub mod doctor;
 pub mod event;
 pub mod host;
@@ -20,8 +21,10 @@ pub mod reconcile;
 pub mod scope;
 pub mod session;
 pub mod store;
+pub mod terminal;
 pub mod transcript;
 pub mod wait;
+pub mod worktree;
 
 /// The version of the `--json` shapes. It stays while members are only added.
 pub const SHAPES_VERSION: u32 = 1;

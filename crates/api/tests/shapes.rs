@@ -9,7 +9,12 @@ use creel_api::maintenance::MaintenanceView;
 use creel_api::scope::ScopeView;
 use creel_api::session::SessionRow;
 use creel_api::store::StoreView;
+use creel_api::terminal::{Match, ScreenView, SendView, TerminalRow};
 use creel_api::wait::OutcomeView;
+use creel_api::worktree::{
+    CreatedView, DroppedView, OccupiedView, RemovedView, RescueContentsView, RescueView,
+    RestoredView, WorktreeView,
+};
 use schemars::JsonSchema;
 
 fn check<T: JsonSchema>(name: &str) {
@@ -44,4 +49,16 @@ fn every_shape_is_only_added_to() {
     check::<LayoutView>("layout");
     check::<LayoutChange>("layout_change");
     check::<DoctorView>("doctor");
+    check::<TerminalRow>("terminal_list");
+    check::<ScreenView>("terminal_read");
+    check::<SendView>("terminal_send");
+    check::<Match>("terminal_search");
+    check::<WorktreeView>("worktree");
+    check::<CreatedView>("worktree_create");
+    check::<OccupiedView>("worktree_ps");
+    check::<RemovedView>("worktree_rm");
+    check::<RescueView>("rescue");
+    check::<RescueContentsView>("rescue_show");
+    check::<RestoredView>("rescue_restore");
+    check::<DroppedView>("rescue_drop");
 }

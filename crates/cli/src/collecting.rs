@@ -191,7 +191,7 @@ pub(crate) fn holder_of(session: &Session) -> Option<ProcessHandle> {
 }
 
 /// Opens the holder of the newest run, which stays until it is decided what follows.
-fn last_holder(session: &Session) -> Option<ProcessHandle> {
+pub(crate) fn last_holder(session: &Session) -> Option<ProcessHandle> {
     holder_identity(session.current_run())?.open().ok().flatten()
 }
 

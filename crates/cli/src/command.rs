@@ -7,8 +7,10 @@ use crate::exit::Exit;
 use crate::report::Report;
 use crate::scope::Selection;
 
+pub(crate) mod attach;
 pub(crate) mod close;
 pub(crate) mod completions;
+pub(crate) mod detach;
 pub(crate) mod discard;
 pub(crate) mod doctor;
 pub(crate) mod end;
@@ -16,6 +18,7 @@ pub(crate) mod events;
 pub(crate) mod heal;
 pub(crate) mod host;
 pub(crate) mod inspect;
+pub(crate) mod interactive;
 pub(crate) mod interrupt;
 pub(crate) mod kill;
 pub(crate) mod launch;
@@ -31,13 +34,18 @@ pub(crate) mod reconcile;
 pub(crate) mod reference;
 pub(crate) mod request;
 pub(crate) mod respond;
+pub(crate) mod restart;
 pub(crate) mod result;
 pub(crate) mod resume;
 pub(crate) mod scope;
 pub(crate) mod session;
+pub(crate) mod shell;
 pub(crate) mod store;
+pub(crate) mod switch;
+pub(crate) mod terminal;
 pub(crate) mod verify;
 pub(crate) mod wait;
+pub(crate) mod worktree;
 
 /// Run coding agents in durable sessions
 ///
@@ -63,6 +71,14 @@ pub(crate) struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Launch(launch::Args),
+    Interactive(interactive::Args),
+    Shell(shell::Args),
+    Attach(attach::Args),
+    Switch(switch::Args),
+    Restart(restart::Args),
+    Detach(detach::Args),
+    #[command(subcommand)]
+    Terminal(terminal::Verb),
     Request(request::Args),
     Resume(resume::Args),
     Session(session::Args),
@@ -85,6 +101,7 @@ pub(crate) enum Verb {
     RebuildSessionSnapshots(rebuild::Args),
     Scope(scope::Args),
     Store(store::Args),
+    Worktree(worktree::Args),
     Host(host::Args),
     Layout(layout::Args),
     Doctor(doctor::Args),
@@ -104,6 +121,13 @@ pub(crate) enum Verb {
 pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
     match verb {
         Verb::Launch(args) => launch::run(args, context),
+        Verb::Interactive(args) => interactive::run(args, context),
+        Verb::Shell(args) => shell::run(args, context),
+        Verb::Attach(args) => attach::run(args, context),
+        Verb::Switch(args) => switch::run(args, context),
+        Verb::Restart(args) => restart::run(args, context),
+        Verb::Detach(args) => detach::run(args, context),
+        Verb::Terminal(verb) => terminal::run(verb, context),
         Verb::Request(args) => request::run(args, context),
         Verb::Resume(args) => resume::run(args, context),
         Verb::Session(args) => session::run(args, context),
@@ -126,6 +150,7 @@ pub(crate) fn run(verb: &Verb, context: &mut Context) -> Result<Exit, Report> {
         Verb::RebuildSessionSnapshots(args) => rebuild::run(args, context),
         Verb::Scope(args) => scope::run(args, context),
         Verb::Store(args) => store::run(args, context),
+        Verb::Worktree(args) => worktree::run(args, context),
         Verb::Host(args) => host::run(args, context),
         Verb::Layout(args) => layout::run(args, context),
         Verb::Doctor(args) => doctor::run(args, context),

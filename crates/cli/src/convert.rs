@@ -21,6 +21,7 @@ impl From<&Refusal> for Code {
             Refusal::UnknownRun { .. } => Self::UnknownRun,
             Refusal::AlreadyReturned { .. } => Self::AlreadyReturned,
             Refusal::RunLive { .. } => Self::RunLive,
+            Refusal::BeingEnded { .. } => Self::BeingEnded,
             Refusal::Discarded { .. } => Self::Discarded,
             Refusal::DeliveryOwned { .. } => Self::DeliveryOwned,
             Refusal::WrongMode { .. } => Self::WrongMode,
@@ -72,7 +73,9 @@ fn next(refusal: &Refusal, id: &str) -> String {
         Refusal::AlreadyReturned { run_number, .. } => {
             format!("creel result {id} --run {run_number}")
         }
-        Refusal::RunLive { session, .. } => format!("creel wait {session}"),
+        Refusal::RunLive { session, .. } | Refusal::BeingEnded { session, .. } => {
+            format!("creel wait {session}")
+        }
         Refusal::Discarded { session } => format!("creel resume {session} --undiscard PROMPT"),
         Refusal::DeliveryOwned { session }
         | Refusal::WrongMode { session, .. }
@@ -90,7 +93,8 @@ impl From<OpenError> for Report {
     fn from(error: OpenError) -> Self {
         let (code, next) = match &error {
             OpenError::Missing { root } => {
-                let next = format!("creel --orb-root {} --create-store list", root.display());
+                let next =
+                    format!("the same command with --orb-root {} --create-store", root.display());
                 (Code::StoreMissing, next)
             }
             OpenError::NotADirectory { root } => {

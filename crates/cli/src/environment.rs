@@ -79,7 +79,15 @@ impl Environment {
     /// # Errors
     /// When the environment names no home.
     pub(crate) fn machine_store(&self) -> Result<PathBuf, Report> {
-        self.base(self.data_home.as_ref(), ".local/share").map(|dir| dir.join("creel/orb"))
+        self.data_dir().map(|dir| dir.join("orb"))
+    }
+
+    /// Returns Creel's own data directory.
+    ///
+    /// # Errors
+    /// When the environment names no home.
+    pub(crate) fn data_dir(&self) -> Result<PathBuf, Report> {
+        self.base(self.data_home.as_ref(), ".local/share").map(|dir| dir.join("creel"))
     }
 
     /// Returns where this machine's list of trusted stores is.

@@ -53,7 +53,8 @@ fn verb_arguments(is_flint: bool, arguments: Vec<OsString>) -> Result<Vec<String
         let text = argument.into_string().map_err(|argument| {
             let shown = argument.to_string_lossy();
             let message = format!("argument {} ('{shown}') is not UTF-8", index + 1);
-            Report::new(Code::NonUtf8, message).next("the same text by --file or standard input")
+            Report::new(Code::NonUtf8, message)
+                .next("the same command with UTF-8; a text may also come by --file")
         })?;
         texts.push(text);
     }
@@ -185,7 +186,7 @@ mod tests {
         check(
             "lisst",
             [
-                "unrecognized subcommand 'lisst'; tip: a similar subcommand exists: 'list'",
+                "unrecognized subcommand 'lisst'; tip: some similar subcommands exist: 'i', 'list'",
                 "creel --help",
             ],
         );

@@ -60,6 +60,8 @@ pub(crate) enum Act {
     End,
     /// Answer its question; not allowed to itself, since nobody approves what it asks for.
     Answer,
+    /// Type on its terminal, or resize it; not allowed to itself, as with an answer.
+    Type,
     /// Ask a question in its name; allowed to itself.
     Ask,
     /// Return its turn; allowed to itself alone, since a result is the word of who worked.
@@ -69,7 +71,7 @@ pub(crate) enum Act {
 impl Act {
     /// Tells whether a session may do it to itself.
     pub(crate) fn is_own(self) -> bool {
-        self != Self::Answer
+        !matches!(self, Self::Answer | Self::Type)
     }
 }
 
@@ -93,7 +95,9 @@ pub(crate) fn check(
     }
     let mut parent = match act {
         Act::Return => None,
-        Act::End | Act::Answer | Act::Ask => target.parent.map(|parent| parent.session_id),
+        Act::End | Act::Answer | Act::Type | Act::Ask => {
+            target.parent.map(|parent| parent.session_id)
+        }
     };
     for _ in 0..MAX_CHAIN {
         match parent {
@@ -105,6 +109,7 @@ pub(crate) fn check(
     let (verb, whom) = match act {
         Act::End => ("end", "itself and its descendants"),
         Act::Answer => ("answer", "its descendants"),
+        Act::Type => ("type for", "its descendants"),
         Act::Ask => ("ask for", "itself and its descendants"),
         Act::Return => ("return for", "itself"),
     };

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attaching;
 mod codes;
 mod collecting;
 mod command;

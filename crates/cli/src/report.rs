@@ -52,6 +52,11 @@ impl Report {
         self.hint.as_deref()
     }
 
+    /// Returns message and code in one line.
+    pub(crate) fn line(&self) -> String {
+        format!("{} [{}]", terminal::line(&self.message, MAX_MESSAGE_CHARS), self.code.as_str())
+    }
+
     /// Returns the exit code.
     pub(crate) fn exit(&self) -> Exit {
         self.code.exit()
@@ -60,8 +65,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = terminal::line(&self.message, MAX_MESSAGE_CHARS);
-        write!(f, "creel: {message} [{}]", self.code.as_str())?;
+        write!(f, "creel: {}", self.line())?;
         match &self.hint {
             Some(hint) => write!(f, "\nNext: {}", terminal::line(hint, MAX_MESSAGE_CHARS)),
             None => Ok(()),

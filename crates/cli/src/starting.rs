@@ -14,6 +14,7 @@ mod digest;
 mod environment_file;
 pub(crate) mod follow_up;
 pub(crate) mod owed;
+pub(crate) mod parent;
 pub(crate) mod program;
 pub(crate) mod right;
 mod shims;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use creel_api::plan::TerminalSize;
 use creel_harness::{Catalog, PlanError, Privilege};
 use creel_keeper::LaunchError;
 use creel_record::event::fact::NativeIdentified;
@@ -54,6 +56,8 @@ pub(crate) struct Starter {
     pub(crate) variables: Vec<(String, String)>,
     /// What is done about credentials that are not there.
     pub(crate) credentials: Credentials,
+    /// The size of an interactive run's terminal at first.
+    pub(crate) terminal_size: TerminalSize,
     shim_dir: PathBuf,
     creel_exe: PathBuf,
 }
@@ -90,6 +94,7 @@ impl Starter {
             path: std::env::var_os("PATH").unwrap_or_default(),
             variables: variables(context)?,
             credentials: Credentials::Required,
+            terminal_size: TerminalSize::DEFAULT,
             shim_dir,
             creel_exe,
         })
@@ -141,6 +146,7 @@ impl Starter {
             privilege: privilege(),
             base,
             credentials,
+            terminal_size: self.terminal_size,
             keeps_output: terms.keeps_output,
             fresh_native_id: uuid::Uuid::new_v4().to_string(),
             machine: Machine {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use creel_record::SessionId;
 use creel_spool::{FeedWatch, Store};
 use creel_sys::Deadline;
-use creel_sys::poll::wait_readable;
+use creel_sys::poll::{wait_readable, wait_readable_or_closed};
 use creel_sys::process::ProcessHandle;
 
 use crate::codes::Code;
@@ -65,23 +65,70 @@ impl Waiter {
         ids: &[SessionId],
         processes: &[ProcessHandle],
     ) -> Result<bool, Report> {
+        Ok(self.wait((deadline, Reader::Any), ids, processes)? != Woken::Late)
+    }
+
+    /// Waits until one of `ids` changed, one of `processes` ended, or nobody reads standard output
+    /// any more.
+    ///
+    /// # Errors
+    /// When the watch fails.
+    pub(crate) fn followed(
+        &mut self,
+        deadline: Deadline,
+        ids: &[SessionId],
+        processes: &[ProcessHandle],
+    ) -> Result<Woken, Report> {
+        self.wait((deadline, Reader::Needed), ids, processes)
+    }
+
+    fn wait(
+        &mut self,
+        (deadline, reader): (Deadline, Reader),
+        ids: &[SessionId],
+        processes: &[ProcessHandle],
+    ) -> Result<Woken, Report> {
         let wanted: BTreeSet<SessionId> = ids.iter().copied().collect();
+        let stdout = std::io::stdout();
         loop {
-            let ready = {
-                let mut fds = vec![self.watch.as_fd()];
-                fds.extend(processes.iter().map(AsFd::as_fd));
-                wait_readable(&fds, deadline.remaining())
-                    .map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?
+            let mut fds = vec![self.watch.as_fd()];
+            fds.extend(processes.iter().map(AsFd::as_fd));
+            let ready = match reader {
+                Reader::Any => wait_readable(&fds, deadline.remaining()),
+                Reader::Needed => {
+                    wait_readable_or_closed(&fds, stdout.as_fd(), deadline.remaining())
+                }
             };
+            let ready =
+                ready.map_err(|error| Report::of(Code::WatchFailed, &error).next("creel list"))?;
             match ready.as_slice() {
-                [] => return Ok(false),
+                [] => return Ok(Woken::Late),
+                [.., last] if *last == fds.len() => return Ok(Woken::Unread),
                 [0] => {}
-                _ => return Ok(true),
+                _ => return Ok(Woken::Changed),
             }
             let changed = self.watch.wait(ANNOUNCED_WITHIN)?;
             if changed.is_gap || changed.ids.iter().any(|id| wanted.contains(id)) {
-                return Ok(true);
+                return Ok(Woken::Changed);
             }
         }
     }
+}
+
+/// Whether a wait needs somebody who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    Any,
+    Needed,
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// A session changed, or a process ended.
+    Changed,
+    /// Nobody reads standard output any more.
+    Unread,
+    /// The time passed.
+    Late,
 }

@@ -10,7 +10,7 @@ use crate::harness::Harness;
 use crate::target::{Target, TargetError};
 
 /// The built-in entries: name, and text of `catalog/<name>.toml`.
-const BUILTIN: [(&str, &str); 8] = [
+const BUILTIN: [(&str, &str); 9] = [
     ("claude", include_str!("../catalog/claude.toml")),
     ("codex", include_str!("../catalog/codex.toml")),
     ("copilot", include_str!("../catalog/copilot.toml")),
@@ -19,6 +19,7 @@ const BUILTIN: [(&str, &str); 8] = [
     ("pi", include_str!("../catalog/pi.toml")),
     ("qwen", include_str!("../catalog/qwen.toml")),
     ("sh", include_str!("../catalog/sh.toml")),
+    ("shell", include_str!("../catalog/shell.toml")),
 ];
 
 /// Every known harness.

@@ -36,6 +36,7 @@ pub(crate) struct HarnessEntry {
     pub(crate) native_id: Option<NativeIdForm>,
     pub(crate) native_id_rules: Option<Vec<JsonRule>>,
     pub(crate) args: Option<Vec<Arg>>,
+    pub(crate) interactive: Option<Vec<Arg>>,
     pub(crate) mcp: Option<McpEntry>,
     pub(crate) env: Option<BTreeMap<String, Template>>,
     pub(crate) environment: Option<Vec<String>>,
@@ -165,6 +166,10 @@ pub(crate) enum Condition {
     Shell,
     Mcp,
     Dir,
+    /// A person's session has something to begin with.
+    Prompt,
+    /// It has not.
+    NoPrompt,
 }
 
 /// One item of a command line.
@@ -236,6 +241,7 @@ impl HarnessEntry {
             native_id: over.native_id.or(self.native_id),
             native_id_rules: over.native_id_rules.or(self.native_id_rules),
             args: over.args.or(self.args),
+            interactive: over.interactive.or(self.interactive),
             mcp: over.mcp.or(self.mcp),
             env: over.env.or(self.env),
             environment: over.environment.or(self.environment),

@@ -4,12 +4,13 @@
 //! the same tools; *credentials* are kept in memory only. Everything else stays out.
 
 /// Variables every harness may have. A trailing `*` stands for any rest of the name.
-const COMMON: [&str; 53] = [
+const COMMON: [&str; 54] = [
     "ALL_PROXY",
     "ANDROID_HOME",
     "CARGO_HOME",
     "COLORTERM",
     "CONDA_PREFIX",
+    "CREEL_NO_HOST",
     "CREEL_RUNTIME_DIR",
     "CURL_CA_BUNDLE",
     "EDITOR",

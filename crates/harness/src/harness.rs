@@ -34,6 +34,8 @@ pub(crate) struct Harness {
     pub(crate) native_id: NativeIdForm,
     pub(crate) native_id_rules: Vec<JsonRule>,
     pub(crate) args: Vec<Arg>,
+    /// The command line on a person's terminal; none where there is no such thing.
+    pub(crate) interactive: Option<Vec<Arg>>,
     pub(crate) mcp: Option<McpEntry>,
     pub(crate) env: BTreeMap<String, Template>,
     pub(crate) environment: Vec<String>,
@@ -89,6 +91,7 @@ impl Harness {
             native_id,
             native_id_rules: entry.native_id_rules.unwrap_or_default(),
             args,
+            interactive: entry.interactive,
             mcp: entry.mcp,
             env: entry.env.unwrap_or_default(),
             environment: entry.environment.unwrap_or_default(),

@@ -36,6 +36,6 @@ pub use harness::{
     DEFAULT_END_GRACE_MS, DEFAULT_OUTPUT_BYTES, DEFAULT_RETURN_GRACE_MS, DEFAULT_TRANSCRIPT_BYTES,
 };
 pub use plan::{
-    Cause, Invocation, MAX_PROMPT_ENV_BYTES, Places, PlanError, Prepared, Privilege, Start,
+    Cause, Invocation, MAX_PROMPT_ENV_BYTES, Mode, Places, PlanError, Prepared, Privilege, Start,
 };
 pub use target::{Target, TargetError};

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use creel_api::plan::{Command, PlanFile, Watch};
+use creel_api::plan::{
+    Command, DEFAULT_HISTORY_BYTES, DEFAULT_HISTORY_LINES, PlanFile, TerminalPlan, TerminalSize,
+    Watch,
+};
 
 use crate::contract::Shape;
 use crate::entry::{Arg, Channel, Condition, NativeIdForm, PromptForm};
@@ -49,6 +52,18 @@ impl Cause {
     fn has_operator_prompt(self) -> bool {
         matches!(self, Self::Launch | Self::Resume)
     }
+}
+
+/// What the agent's process is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Pipes.
+    Headless,
+    /// A terminal.
+    Interactive {
+        /// Its size at first.
+        size: TerminalSize,
+    },
 }
 
 /// How the harness starts.
@@ -97,6 +112,8 @@ pub struct Places<'a> {
 pub struct Invocation<'a> {
     /// The kind of session.
     pub shape: Shape<'a>,
+    /// What its process is connected to.
+    pub mode: Mode,
     /// Why the run starts.
     pub cause: Cause,
     /// Whether it continues a native session.
@@ -105,7 +122,7 @@ pub struct Invocation<'a> {
     pub session_id: &'a str,
     /// The run's id.
     pub run_id: &'a str,
-    /// The text of this run, as recorded.
+    /// The text of this run, as recorded. May be empty on a terminal.
     pub prompt: &'a str,
     /// The last text given to launch, request or resume; equals `prompt` for those.
     pub operator_prompt: &'a str,
@@ -124,6 +141,8 @@ pub struct Prepared {
     pub command: Command,
     /// What to watch for.
     pub watch: Watch,
+    /// The terminal to make, of an interactive run.
+    pub terminal: Option<TerminalPlan>,
     /// True when a new native session starts (always, for a harness that has none).
     pub is_fresh: bool,
     /// The native id the process was given, known before it says so itself.
@@ -136,6 +155,12 @@ pub struct Prepared {
 /// Why a run can't be planned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
+    /// The harness has no command for a terminal.
+    #[error("{target} has no recipe for a terminal (`interactive`)")]
+    NotInteractive {
+        /// The target's name.
+        target: String,
+    },
     /// A native session was to be continued, and none is known.
     #[error("no earlier run of this session reported a native session of {target} to continue")]
     NoNativeId {
@@ -180,6 +205,13 @@ impl Target {
     ///
     /// Continuing without a native id is refused; starting over is the caller's explicit choice.
     pub fn plan(&self, run: &Invocation<'_>) -> Result<Prepared, PlanError> {
+        let recipe = match (run.mode, &self.harness.interactive) {
+            (Mode::Headless, _) => &self.harness.args,
+            (Mode::Interactive { .. }, Some(recipe)) => recipe,
+            (Mode::Interactive { .. }, None) => {
+                return Err(PlanError::NotInteractive { target: self.name() });
+            }
+        };
         let native_id = self.native_id(run.start)?;
         let return_dir = run.places.run_dir.join("return");
         let mut draft = self.draft(run, native_id)?;
@@ -191,10 +223,13 @@ impl Target {
         self.place_prompt(run, &mut draft)?;
         self.announce_mcp(run, &mut draft)?;
         self.add_recipe_variables(&mut draft);
+        if run.mode != Mode::Headless {
+            add_terminal_variables(&mut draft.env);
+        }
 
         let command = Command {
             program: run.places.program.to_owned(),
-            args: self.words(run, &draft.values)?,
+            args: self.words(run, recipe, &draft.values)?,
             env: draft.env.into_iter().collect(),
             cwd: run.places.cwd.to_owned(),
             stdin: draft.stdin,
@@ -202,7 +237,8 @@ impl Target {
         };
         Ok(Prepared {
             command,
-            watch: self.watch((self.channel == Channel::Dir).then_some(return_dir)),
+            watch: self.watch(run.mode, (self.channel == Channel::Dir).then_some(return_dir)),
+            terminal: self.terminal(run, native_id),
             is_fresh: !self.continues(run),
             native_id: native_id.map(str::to_owned),
             is_native_id_certain: self.harness.native_id == NativeIdForm::Keyed,
@@ -263,6 +299,9 @@ impl Target {
 
     /// Puts the prompt where the harness reads it.
     fn place_prompt(&self, run: &Invocation<'_>, draft: &mut Draft) -> Result<(), PlanError> {
+        if run.mode != Mode::Headless {
+            return self.place_first_input(run, draft);
+        }
         let (file, in_file) = match self.harness.prompt {
             PromptForm::Stdin => {
                 draft.stdin = self.compose(run)?;
@@ -281,6 +320,32 @@ impl Target {
             }
         };
         draft.add_file(&run.places.run_dir.join(file), Name::PromptFile, in_file)
+    }
+
+    /// Puts what a person's session begins with into a file: a terminal's input is the person's, and
+    /// nothing large travels in arguments.
+    fn place_first_input(&self, run: &Invocation<'_>, draft: &mut Draft) -> Result<(), PlanError> {
+        if run.prompt.is_empty() {
+            return Ok(());
+        }
+        let in_file = match self.harness.prompt {
+            PromptForm::Script => run.prompt.to_owned(),
+            PromptForm::Stdin | PromptForm::File => self.compose(run)?,
+        };
+        draft.add_file(&run.places.run_dir.join("prompt"), Name::PromptFile, in_file)
+    }
+
+    fn terminal(&self, run: &Invocation<'_>, native_id: Option<&str>) -> Option<TerminalPlan> {
+        let Mode::Interactive { size } = run.mode else { return None };
+        // What was continued is known, and what is keyed is known from the start.
+        let is_new = self.harness.native_id == NativeIdForm::Preassigned && !self.continues(run);
+        Some(TerminalPlan {
+            size,
+            history_lines: DEFAULT_HISTORY_LINES,
+            history_bytes: DEFAULT_HISTORY_BYTES,
+            native_id: native_id.filter(|_| is_new).map(str::to_owned),
+            has_first_input: !run.prompt.is_empty(),
+        })
     }
 
     /// The whole prompt: the contract (or a reminder of it) and the text of this run.
@@ -321,14 +386,19 @@ impl Target {
         }
     }
 
-    fn words(&self, run: &Invocation<'_>, values: &Values) -> Result<Vec<String>, PlanError> {
+    fn words(
+        &self,
+        run: &Invocation<'_>,
+        recipe: &[Arg],
+        values: &Values,
+    ) -> Result<Vec<String>, PlanError> {
         let all = |group: &[Template]| -> Result<Vec<String>, PlanError> {
             let words: Result<_, Name> =
                 group.iter().map(|template| template.render(values)).collect();
             words.map_err(|name| self.no_value(name))
         };
         let mut words = Vec::new();
-        for arg in &self.harness.args {
+        for arg in recipe {
             match arg {
                 Arg::Word(template) => words.extend(all(slice::from_ref(template))?),
                 Arg::Group(group) => words.extend(all(group).unwrap_or_default()),
@@ -351,6 +421,8 @@ impl Target {
             Condition::Shell => self.channel == Channel::Shell,
             Condition::Mcp => self.channel == Channel::Mcp,
             Condition::Dir => self.channel == Channel::Dir,
+            Condition::Prompt => !run.prompt.is_empty(),
+            Condition::NoPrompt => run.prompt.is_empty(),
         }
     }
 
@@ -358,12 +430,19 @@ impl Target {
         self.can_resume() && matches!(run.start, Start::Continue { .. })
     }
 
-    fn watch(&self, return_dir: Option<PathBuf>) -> Watch {
+    fn watch(&self, mode: Mode, return_dir: Option<PathBuf>) -> Watch {
         let harness = &self.harness;
+        // A screen has no lines of JSON, and a person's leaving is no verdict.
+        let is_headless = mode == Mode::Headless;
         Watch {
-            verdict_by_exit: self.profile.verdict_by_exit,
-            native_id: harness.native_id_rules.clone(),
-            provider_error: harness.provider_errors.clone(),
+            verdict_by_exit: self.profile.verdict_by_exit && is_headless,
+            native_id: harness.native_id_rules.iter().filter(|_| is_headless).cloned().collect(),
+            provider_error: harness
+                .provider_errors
+                .iter()
+                .filter(|_| is_headless)
+                .cloned()
+                .collect(),
             provider_message: harness.provider_message.clone(),
             return_dir,
             end_grace_ms: harness.end_grace_ms,
@@ -375,6 +454,25 @@ impl Target {
 
     fn no_value(&self, name: Name) -> PlanError {
         PlanError::NoValue { target: self.name(), placeholder: name.as_str() }
+    }
+}
+
+/// Tells a program what terminal it is on: ours, wherever the launcher stood.
+fn add_terminal_variables(env: &mut BTreeMap<String, String>) {
+    let ours = [
+        ("TERM", "xterm-256color"),
+        ("COLORTERM", "truecolor"),
+        ("TERM_PROGRAM", "creel"),
+        ("TERM_PROGRAM_VERSION", env!("CARGO_PKG_VERSION")),
+    ];
+    env.extend(ours.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    // Whoever has no colours on his own screen may look at this one from another.
+    env.remove("NO_COLOR");
+    let has_locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .any(|name| env.get(*name).is_some_and(|value| !value.is_empty()));
+    if !has_locale {
+        env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
     }
 }
 

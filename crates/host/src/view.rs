@@ -2,19 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use creel_api::inspect::{
     DispatchView, LeaseView, PathsView, RequestView, ResultView, RunView, SessionView,
 };
+use creel_api::terminal::TerminalView;
+use creel_keeper::client::Client;
+use creel_keeper::screen::restore::has_last_screen;
+use creel_record::command::start::may_start;
 use creel_record::dispatch::Dispatch;
 use creel_record::question::Question;
 use creel_record::run::ResultRef;
 use creel_record::snapshot::SPACE_ID;
-use creel_record::{Run, RunId, Session, SessionId};
+use creel_record::{Mode, Run, RunId, Session, SessionId, Timestamp};
 use creel_spool::{Published, ReadError, Store};
+use creel_sys::boot::{boot_time_ms, wall_time_ms};
 use creel_sys::flock_table;
 use creel_sys::process::ProcessIdentity;
 use thiserror::Error;
+
+/// How long a keeper may take to answer; the record is shown without its word.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why a session can't be shown.
 #[derive(Debug, Error)]
@@ -55,7 +64,9 @@ pub fn look(store: &Store, id: SessionId, published: &Published) -> Result<Sessi
         Err(error) => return Err(error.into()),
     };
     let lease = lease_of(store, session).map_err(LookError::Lease)?;
-    let beside = Beside { runs, prompt: text(session.prompt)?, environment, requests, lease };
+    let prompt = text(session.prompt)?;
+    let (terminal, last_observed) = terminal_of(store, session);
+    let beside = Beside { runs, prompt, environment, requests, lease, terminal, last_observed };
     Ok(self::session(store, published, beside))
 }
 
@@ -78,7 +89,40 @@ pub fn lease_of(store: &Store, session: &Session) -> io::Result<LeaseView> {
     }
     let boundary =
         run.map(|run| run.cgroup.clone().unwrap_or_else(|| "process session".to_owned()));
-    Ok(LeaseView { held, boundary, note: store.read_lease_note(session.id)? })
+    let note = store.read_lease_note(session.id)?;
+    let trouble = if held { trouble_of(session) } else { None };
+    Ok(LeaseView { held, boundary, note, trouble })
+}
+
+/// Asks the newest run's keeper what keeps it from going on: it stays until the end is recorded and
+/// what follows is decided. One that doesn't answer says nothing.
+fn trouble_of(session: &Session) -> Option<String> {
+    let run = session.current_run()?;
+    let mut keeper = Client::connect(session.id, run.id, ANSWER_WITHIN).ok()?;
+    let status = keeper.status(ANSWER_WITHIN).ok()?;
+    status.record_error.or(status.disk_error)
+}
+
+/// Asks the keeper of a live terminal how it stands; of an ended run, looks for what it left.
+fn terminal_of(store: &Store, session: &Session) -> (Option<TerminalView>, Timestamp) {
+    let recorded = session.updated;
+    let Some(run) = session.current_run() else { return (None, recorded) };
+    if session.mode != Mode::Interactive || session.live_run().is_none() {
+        let is_left = has_last_screen(&store.run_dir(session.id, run.number));
+        let ended = TerminalView { state: "ended".to_owned(), status: None };
+        return (is_left.then_some(ended), recorded);
+    }
+    let status = Client::connect(session.id, run.id, ANSWER_WITHIN)
+        .and_then(|mut client| client.status(ANSWER_WITHIN))
+        .ok()
+        .and_then(|status| status.terminal);
+    let output_at_ms = status.as_ref().and_then(|status| status.output_at_ms);
+    let observed = output_at_ms.map_or(recorded, |at_ms| {
+        let age_ms = boot_time_ms().saturating_sub(at_ms);
+        let at_ms = wall_time_ms().saturating_sub(age_ms);
+        Timestamp::from_millis(i64::try_from(at_ms).unwrap_or(i64::MAX)).max(recorded)
+    });
+    (Some(TerminalView { state: "live".to_owned(), status }), observed)
 }
 
 /// Returns the published form of a result, with its text where it was read.
@@ -159,6 +203,10 @@ struct Beside {
     requests: Vec<RequestView>,
     /// Who holds the lease.
     lease: LeaseView,
+    /// The terminal of the newest run.
+    terminal: Option<TerminalView>,
+    /// When something was last seen of the agent.
+    last_observed: Timestamp,
 }
 
 /// Returns the whole published form of a session.
@@ -213,6 +261,10 @@ fn session(store: &Store, published: &Published, beside: Beside) -> SessionView 
         pending_count: session.pending.count,
         wake_at: session.pending.wake_at.map(|at| at.to_string()),
         sequence: published.snapshot.log.sequence,
+        last_observed: Some(beside.last_observed.to_string()),
+        can_reattach: beside.terminal.as_ref().is_some_and(|terminal| terminal.status.is_some()),
+        can_restart: may_start(session).is_ok(),
+        terminal: beside.terminal,
         lease: beside.lease,
         paths: PathsView {
             log: path(store.log_path(session.id)),

@@ -1,7 +1,7 @@
 //! What a holder and its keeper tell each other.
 //!
 //! The holder sends its whole state whenever something of it changed, and first of all to a new
-//! keeper, which therefore needs no memory of the one before. The keeper sends one of two words.
+//! keeper, which therefore needs no memory of the one before. The keeper sends one of three words.
 //! The holder reads nothing else: a keeper has seen what the agent wrote.
 
 use creel_api::keeper::Survivor;
@@ -27,9 +27,17 @@ pub(crate) enum Tree {
     Dead,
 }
 
+/// The version of what holder and keeper say to each other, and of the numbers under which a keeper
+/// finds what it inherits. A keeper of a newer program serves holders of all versions before; one
+/// that meets a newer holder leaves, and the holder starts its own program instead.
+pub(crate) const HOLDER_VERSION: u32 = 1;
+
 /// All that a holder knows of its run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
+    /// [`HOLDER_VERSION`] of the holder.
+    #[serde(default)]
+    pub(crate) version: u32,
     pub(crate) agent: ProcessIdentity,
     pub(crate) holder: ProcessIdentity,
     /// Directory of the run's cgroup.
@@ -46,6 +54,8 @@ pub(crate) struct State {
 /// What a keeper asks of its holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
+    /// This keeper understands its holder and keeps the run.
+    Here,
     /// End the run's processes, first with this signal.
     End { signal: Signal, grace_ms: u64 },
     /// The end of the run is recorded: leave.
@@ -58,6 +68,7 @@ impl Ask {
             Self::End { signal, grace_ms } => {
                 format!("end {} {grace_ms}\n", signal.as_raw()).into_bytes()
             }
+            Self::Here => b"here\n".to_vec(),
             Self::Leave => b"leave\n".to_vec(),
         }
     }
@@ -65,8 +76,10 @@ impl Ask {
     /// Decodes a word; none when it is not one.
     pub(crate) fn decode(line: &[u8]) -> Option<Self> {
         let line = std::str::from_utf8(line).ok()?;
-        if line == "leave" {
-            return Some(Self::Leave);
+        match line {
+            "here" => return Some(Self::Here),
+            "leave" => return Some(Self::Leave),
+            _ => {}
         }
         let (signal, grace_ms) = line.strip_prefix("end ")?.split_once(' ')?;
         let signal = Signal::from_named_raw(signal.parse().ok()?)?;
@@ -87,8 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn two_words_are_understood_and_nothing_else() {
+    fn three_words_are_understood_and_nothing_else() {
         check("leave", Some(Ask::Leave));
+        check("here", Some(Ask::Here));
         check("end 15 5000", Some(Ask::End { signal: Signal::TERM, grace_ms: 5000 }));
         check("end 9 0", Some(Ask::End { signal: Signal::KILL, grace_ms: 0 }));
         check(

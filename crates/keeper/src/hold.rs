@@ -8,6 +8,8 @@ mod agent;
 mod attendant;
 mod diagnosis;
 mod group;
+mod place;
+mod programs;
 mod start;
 mod sweep;
 
@@ -27,6 +29,7 @@ use creel_sys::{Deadline, MAX_WAIT};
 use crate::control::{Ask, State, Tree};
 use crate::hold::agent::Agent;
 use crate::hold::attendant::Attendant;
+use crate::hold::place::Place;
 use crate::hold::sweep::Sweeps;
 use crate::inherited;
 use crate::say::say;
@@ -70,6 +73,7 @@ pub fn hold() -> ExitCode {
 struct Holder {
     signals: PendingSignals,
     agent: Agent,
+    place: Place,
     attendant: Attendant,
     sweeps: Sweeps,
     state: State,
@@ -95,10 +99,14 @@ impl Holder {
             self.hear_attendant();
             self.take_signals();
             self.collect_sweeps();
+            if let Some(listener) = self.place.look() {
+                self.attendant.listen(listener, &self.state);
+            }
             if self.state != before {
                 self.attendant.tell(&self.state);
             }
         }
+        self.place.leave();
         self.agent.clean_up();
         if self.is_over { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
@@ -108,7 +116,8 @@ impl Holder {
         let mut fds = vec![self.signals.as_fd()];
         fds.extend(self.attendant.control());
         fds.extend(self.sweeps.done_fds());
-        let due = [self.attendant.due(), self.sweeps.due()].into_iter().flatten();
+        fds.extend(self.place.fd());
+        let due = [self.attendant.due(), self.sweeps.due(), self.place.due()].into_iter().flatten();
         let within = due.map(Deadline::remaining).min().unwrap_or(MAX_WAIT);
         wait_readable(&fds, within).map(|_| ())
     }
@@ -121,6 +130,7 @@ impl Holder {
 
     fn obey(&mut self, ask: Ask) {
         match ask {
+            Ask::Here => {}
             Ask::End { signal, grace_ms } => {
                 self.end_tree(signal, Duration::from_millis(grace_ms));
             }
@@ -134,7 +144,8 @@ impl Holder {
             say!("creel hold: {error}");
             Vec::new()
         });
-        if taken.iter().any(|signal| *signal != Signal::CHILD) {
+        // One signal wakes only, so that the socket's name is looked at.
+        if taken.iter().any(|signal| !matches!(*signal, Signal::CHILD | Signal::USR1)) {
             self.state.is_leaving = true;
             self.end_tree(Signal::TERM, self.grace);
         }

@@ -19,6 +19,10 @@ pub(crate) const LISTENER: RawFd = 6;
 pub(crate) const STDOUT: RawFd = 7;
 /// The reading end of the agent's standard error.
 pub(crate) const STDERR: RawFd = 8;
+/// The master of the agent's terminal, in the place of its standard output.
+pub(crate) const TERMINAL: RawFd = STDOUT;
+/// How far keepers have read a terminal; see [`Progress`](crate::progress::Progress).
+pub(crate) const PROGRESS: RawFd = 9;
 
 /// Takes an inherited descriptor into ownership and marks it close-on-exec. To be called once for
 /// each number, before the process opens anything itself.

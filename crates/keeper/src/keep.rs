@@ -8,6 +8,7 @@ mod bell;
 mod disk;
 mod ending;
 mod follow;
+mod leaving;
 mod orphans;
 mod pump;
 mod queue;
@@ -16,6 +17,7 @@ mod return_dir;
 mod scan;
 mod server;
 mod setup;
+mod terminal;
 mod transcript;
 
 use std::io;
@@ -27,19 +29,24 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use creel_api::attach::ATTACH_VERSION;
 use creel_api::keeper::{Phase, Reply, Request, Status, Survivor, survivors_text};
+use creel_api::plan::TerminalSize;
 use creel_record::{EndReason, RunId, SessionId};
-use creel_sys::poll::wait_readable;
+use creel_sys::passing::FdReader;
+use creel_sys::poll::{Interest, wait_any};
 use creel_sys::process::Signal;
 use creel_sys::{Deadline, MAX_WAIT};
 
 use crate::control::{Ask, State, Tree};
 use crate::keep::bell::{Bell, Hearing, Note};
+use crate::keep::leaving::Leaving;
 use crate::keep::pump::{Counts, StopPump};
 use crate::keep::queue::Queue;
 use crate::keep::recorder::Job;
 use crate::keep::return_dir::ReturnDir;
-use crate::keep::server::Server;
+use crate::keep::server::{Asked, Server};
+use crate::keep::terminal::{Newcomer, TerminalAsk, TerminalHandle};
 use crate::lines::{Filled, Lines};
 use crate::order::Order;
 use crate::say::say;
@@ -76,7 +83,13 @@ struct Keeper {
     counts: Arc<Counts>,
     /// Dropped to end the reading.
     pump: Option<StopPump>,
+    /// The agent's terminal, in the place of the pump.
+    terminal: Option<TerminalHandle>,
+    is_terminal_done: bool,
+    is_followed: bool,
     recorder: Sender<Job>,
+    /// Ends the tries to start what follows.
+    leaving: Leaving,
     return_dir: Option<ReturnDir>,
     phase: Phase,
     /// When a run that returned, and goes on living, is ended.
@@ -117,23 +130,32 @@ impl Keeper {
     }
 
     fn wait(&self) -> io::Result<()> {
-        let mut fds = vec![self.hearing.as_fd()];
-        fds.extend(self.control.as_ref().map(AsFd::as_fd));
-        fds.extend(self.return_dir.as_ref().and_then(ReturnDir::fd));
+        let mut own = vec![self.hearing.as_fd()];
+        own.extend(self.control.as_ref().map(AsFd::as_fd));
+        own.extend(self.return_dir.as_ref().and_then(ReturnDir::fd));
+        let mut fds: Vec<_> = own.into_iter().map(|fd| (fd, Interest::Read)).collect();
         fds.extend(self.server.fds());
         let due = [self.return_due, self.phase_due, self.unproven_until];
         let within = due.into_iter().flatten().map(Deadline::remaining).min().unwrap_or(MAX_WAIT);
-        wait_readable(&fds, within).map(|_| ())
+        wait_any(&fds, within).map(|_| ())
     }
 
     fn hear_holder(&mut self) {
-        let Some(control) = &mut self.control else { return };
+        let Some(control) = &self.control else { return };
         let mut newest = None;
-        let filled = self.lines.fill(control, |line| newest = Some(serde_json::from_slice(line)));
+        let mut reader = FdReader::new(control);
+        let filled =
+            self.lines.fill(&mut reader, |line| newest = Some(serde_json::from_slice(line)));
+        if let Some(listener) = reader.fds.pop() {
+            self.server.listen(listener.into());
+        }
         match newest {
             Some(Ok(state)) => self.state = state,
             Some(Err(error)) => say!("creel keep: the holder can't be understood: {error}"),
             None => {}
+        }
+        if self.phase == Phase::Deciding && self.state.is_leaving {
+            self.leaving.begin();
         }
         if filled == Filled::Closed {
             self.lose_holder();
@@ -170,12 +192,17 @@ impl Keeper {
                 Note::Ended(reason) => self.ended(reason),
                 Note::Followed => self.followed(),
                 Note::Orphans(survivors) => self.take_orphans(&survivors),
+                Note::Answer { by, reply, body } => self.server.reply_with(by, &reply, &body),
+                Note::TerminalFailed | Note::HandoverReady => self.leave = Some(ExitCode::FAILURE),
+                Note::TerminalDone => self.terminal_done(),
             }
         }
     }
 
     fn serve(&mut self) {
         for asked in self.server.serve() {
+            let by = asked.by;
+            let Some(asked) = self.serve_terminal(asked) else { continue };
             let reply = match asked.request {
                 Request::Ping => Reply::Pong,
                 Request::Status => Reply::Status(Box::new(self.status())),
@@ -187,12 +214,76 @@ impl Keeper {
                     self.end_for(reason.parse().ok());
                     Reply::Accepted
                 }
+                Request::Handover => {
+                    self.hand_over();
+                    Reply::Accepted
+                }
+                Request::Attach { .. }
+                | Request::Screen { .. }
+                | Request::Search { .. }
+                | Request::Resize { .. }
+                | Request::DetachAll => Reply::Error {
+                    code: "no-terminal".to_owned(),
+                    message: "the run has no terminal".to_owned(),
+                },
                 Request::Unknown => Reply::Error {
                     code: "unknown-op".to_owned(),
                     message: "this keeper doesn't know the request".to_owned(),
                 },
             };
-            self.server.reply(asked.by, &reply);
+            self.server.reply(by, &reply);
+        }
+    }
+
+    /// Hands a request about the terminal to its thread; returns any other.
+    fn serve_terminal(&mut self, asked: Asked) -> Option<Asked> {
+        let Some(terminal) = &self.terminal else { return Some(asked) };
+        let by = asked.by;
+        let ask = match asked.request {
+            Request::Attach { version, mode, size, history_lines } => {
+                if version != ATTACH_VERSION {
+                    let message = format!(
+                        "this keeper speaks version {ATTACH_VERSION} of the attach protocol, the \
+                         client version {version}"
+                    );
+                    let code = "unsupported-version".to_owned();
+                    self.server.reply(by, &Reply::Error { code, message });
+                    return None;
+                }
+                let size = size.filter(|size| {
+                    TerminalSize::checked(size.columns.into(), size.lines.into()).is_ok()
+                });
+                let (stream, pid) = self.server.take(by)?;
+                TerminalAsk::Attach(Newcomer { stream, pid, mode, size, history_lines })
+            }
+            Request::Screen { format, history_lines } => {
+                TerminalAsk::Screen { by, format, history_lines }
+            }
+            Request::Search { pattern, is_regex } => TerminalAsk::Search { by, pattern, is_regex },
+            Request::Resize { size } => {
+                if let Err(error) = TerminalSize::checked(size.columns.into(), size.lines.into()) {
+                    let (code, message) = ("bad-size".to_owned(), error.to_string());
+                    self.server.reply(by, &Reply::Error { code, message });
+                    return None;
+                }
+                TerminalAsk::Resize { by, size }
+            }
+            Request::DetachAll => TerminalAsk::DetachAll { by },
+            _ => return Some(asked),
+        };
+        terminal.ask(ask);
+        None
+    }
+
+    /// Leaves the run to another keeper, once what was read is kept. While the run ends, the next
+    /// keeper would only take the same way.
+    fn hand_over(&mut self) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        match &self.terminal {
+            Some(terminal) => terminal.ask(TerminalAsk::Handover),
+            None => self.leave = Some(ExitCode::FAILURE),
         }
     }
 
@@ -213,6 +304,7 @@ impl Keeper {
             disk_error: self.disk_error.clone(),
             record_error: self.record_error.clone(),
             survivors,
+            terminal: self.terminal.as_ref().map(TerminalHandle::status),
         }
     }
 

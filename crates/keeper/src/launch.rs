@@ -11,17 +11,20 @@ use std::time::Duration;
 use creel_api::plan::{Plan, PlanFile};
 use creel_record::command::end::{Exit, record_end};
 use creel_record::command::start::{Start, start};
-use creel_record::{Cause, EndReason, Refusal, RunId, SessionId, Source, ThreadId, TurnId};
+use creel_record::{
+    Cause, EndReason, Owed, Refusal, RunId, SessionId, Source, ThreadId, TurnId, WorkState, decide,
+};
 use creel_spool::{Change, Lease, Store, TransactError};
 use creel_sys::Deadline;
 use creel_sys::boot::{boot_id, machine_id};
 use creel_sys::process::{ProcessIdentity, Signal};
 use creel_sys::session::SESSION_VARIABLE;
 use creel_sys::spawn::{InheritedFd, SessionChild, SessionCommand, spawn_session};
+use creel_sys::tree::ExeIdentity;
 use thiserror::Error;
 
 use crate::inherited::{self, duplicate};
-use crate::mint::draft;
+use crate::mint::{draft, now};
 use crate::order::{Grouping, Order, log_path};
 use crate::say::say;
 use crate::takeover::end_unspawned;
@@ -30,9 +33,18 @@ use crate::word::{Word, chain};
 /// How long a holder may take to start the agent: a fork, an exec and a few files.
 const WORD_WITHIN: Duration = Duration::from_secs(30);
 
+/// Long enough to free a disk or to mend a file.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+
+/// The prompt of a run that was never planned.
+const UNPLANNED: &str = "(no prompt was made: the run could not be planned)";
+
 /// What a holder, its keepers and the planner see of the launcher's environment, beside every
 /// variable that begins with `XDG_`.
 const HOLDER_VARIABLES: [&str; 3] = ["PATH", "HOME", "CREEL_RUNTIME_DIR"];
+
+/// The running program, by the kernel's own link to it.
+pub(crate) const OWN_EXE: &str = "/proc/self/exe";
 
 /// How to launch.
 #[derive(Clone, Debug)]
@@ -41,12 +53,16 @@ pub struct LaunchOptions {
     pub exe: PathBuf,
     /// Where the agent's processes are grouped.
     pub grouping: Grouping,
+    /// How long a keeper asks again for a run that is owed and can't be planned. After that it is
+    /// recorded as one that could not start, for a person to decide.
+    pub patience: Duration,
 }
 
 impl Default for LaunchOptions {
     fn default() -> Self {
         // The running program itself, also when it was replaced on disk since.
-        Self { exe: PathBuf::from("/proc/self/exe"), grouping: Grouping::default() }
+        let exe = PathBuf::from(OWN_EXE);
+        Self { exe, grouping: Grouping::default(), patience: PATIENCE }
     }
 }
 
@@ -131,7 +147,9 @@ pub fn launch_with(
     let order = Order {
         run_number,
         exe: options.exe.clone(),
+        installed: installed(&options.exe),
         grouping: options.grouping,
+        patience_ms: u64::try_from(options.patience.as_millis()).unwrap_or(u64::MAX),
         run_dir: store.run_dir(ids.session, run_number),
         thread_path: store.thread_path(ids.session, ids.thread),
         plan,
@@ -169,6 +187,14 @@ pub fn launch_with(
         }
         Err(error) => Err(LaunchError::Unclear { run_number, reason, suspects: error.to_string() }),
     }
+}
+
+/// Returns the path of a program; the running one may have been replaced there since.
+fn installed(exe: &Path) -> Option<PathBuf> {
+    if exe == Path::new(OWN_EXE) {
+        return ExeIdentity::own().ok().map(|own| own.path);
+    }
+    exe.is_absolute().then(|| exe.to_owned())
 }
 
 /// The plan's ids, read.
@@ -232,6 +258,46 @@ fn failed(store: &Store, ids: &Ids, run_number: u64, reason: String) -> LaunchEr
         Ok(_) => LaunchError::SpawnFailed { run_number, reason },
         Err(source) => LaunchError::EndNotRecorded { run_number, reason, source },
     }
+}
+
+/// Records the run that a session is owed, under `ids` where it has none yet, as one that could not
+/// start. False when no run is owed.
+///
+/// # Errors
+/// When the record can't be written.
+pub(crate) fn refuse_owed(
+    store: &Store,
+    session: SessionId,
+    ids: (RunId, TurnId),
+    why: &str,
+) -> Result<bool, TransactError<Refusal>> {
+    let boot_id = boot_id().unwrap_or_default();
+    let started = store.transact(session, |session| {
+        let works = session.work_state() == WorkState::Working;
+        let unplanned = || Some(UNPLANNED.to_owned());
+        let (cause, (run_id, turn_id), prompt) = match (&session.intent, decide(session, now())) {
+            // What a wake carries stays owed to a session at rest.
+            (Some(intent), Owed::StartIntended) if works || intent.cause != Cause::Wake => {
+                (intent.cause, (intent.run_id, intent.turn_id), None)
+            }
+            (_, Owed::Reprompt { .. }) => (Cause::Reprompt, ids, unplanned()),
+            (_, Owed::Wake { .. }) if works => (Cause::Wake, ids, unplanned()),
+            _ => return Ok(Change::Nothing(None)),
+        };
+        let machine_id = machine_id();
+        let wanted = Start { run_id, turn_id, cause, prompt, machine_id, boot_id };
+        Ok(Change::Append(draft(Source::Keeper, start(session, wanted)?), Some(run_id)))
+    })?;
+    let Some(run_id) = started.value else { return Ok(false) };
+    store.transact(session, |session| {
+        let detail = Some(why.to_owned());
+        let exit = Exit { observed: Some(EndReason::SpawnFailed), detail, ..Exit::default() };
+        Ok(match record_end(session, run_id, exit) {
+            Some(ended) => Change::Append(draft(Source::Keeper, ended), ()),
+            None => Change::Nothing(()),
+        })
+    })?;
+    Ok(true)
 }
 
 /// Why the holder was not started.

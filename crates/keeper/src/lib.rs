@@ -26,7 +26,9 @@ mod lines;
 mod mint;
 mod order;
 pub mod output;
+mod progress;
 mod say;
+pub mod screen;
 pub mod takeover;
 mod word;
 

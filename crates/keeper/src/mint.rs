@@ -3,12 +3,22 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use creel_record::event::Draft;
-use creel_record::{EventId, Fact, Source, Timestamp};
+use creel_record::{EventId, Fact, RunId, Source, Timestamp, TurnId};
 use creel_sys::boot::wall_time_ms;
 
 /// Returns the time.
 pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(wall_time_ms()).unwrap_or(i64::MAX))
+}
+
+/// Makes the id of a run.
+pub(crate) fn run_id() -> RunId {
+    RunId::ordered(now(), random())
+}
+
+/// Makes the id of a turn.
+pub(crate) fn turn_id() -> TurnId {
+    TurnId::ordered(now(), random())
 }
 
 /// Makes an event that happens now.

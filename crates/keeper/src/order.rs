@@ -30,7 +30,13 @@ pub(crate) struct Order {
     pub(crate) run_number: u64,
     /// The program to start keepers and planners with.
     pub(crate) exe: PathBuf,
+    /// Where the program was when the run was started; keepers are started from what is there when
+    /// they are, so that a newer program takes over. None when that isn't known.
+    #[serde(default)]
+    pub(crate) installed: Option<PathBuf>,
     pub(crate) grouping: Grouping,
+    /// How long the keeper asks again for what is owed when it can't be planned.
+    pub(crate) patience_ms: u64,
     pub(crate) run_dir: PathBuf,
     pub(crate) thread_path: PathBuf,
 }
@@ -134,10 +140,13 @@ pub(crate) mod tests {
                     output_bytes: 1 << 20,
                     transcript_bytes: 1 << 20,
                 },
+                terminal: None,
             },
             run_number: 1,
             exe: "/proc/self/exe".into(),
+            installed: None,
             grouping: Grouping::None,
+            patience_ms: 0,
             run_dir: dir.join("runs/1"),
             thread_path: dir.join("thread.jsonl"),
         }

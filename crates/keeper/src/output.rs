@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use creel_sys::fs::Fs;
 
-pub use read::{Piece, tail};
+pub use read::{Piece, since, tail};
 pub(crate) use write::OutputLog;
 
 const RESTART: &str = ".restart";

@@ -90,6 +90,16 @@ pub enum Refusal {
         /// The run's number.
         number: u64,
     },
+    /// The end of the live run is asked for already.
+    #[error("run {number} of session {session} is already being ended ({reason})")]
+    BeingEnded {
+        /// The session.
+        session: SessionId,
+        /// The run's number.
+        number: u64,
+        /// Why it ends.
+        reason: EndReason,
+    },
     /// The session is discarded.
     #[error("session {session} is discarded")]
     Discarded {
@@ -191,6 +201,7 @@ impl Refusal {
             Self::UnknownRun { .. } => "unknown-run",
             Self::AlreadyReturned { .. } => "already-returned",
             Self::RunLive { .. } => "run-live",
+            Self::BeingEnded { .. } => "being-ended",
             Self::Discarded { .. } => "discarded",
             Self::DeliveryOwned { .. } => "delivery-owned",
             Self::WrongMode { .. } => "wrong-mode",

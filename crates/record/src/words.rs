@@ -177,6 +177,11 @@ impl Default for Disposition {
 }
 
 impl EndReason {
+    /// True for a verdict on the session that a return of the dying agent no longer changes.
+    pub fn stands_against_a_return(self) -> bool {
+        matches!(self, Self::Killed | Self::Closed | Self::Parked | Self::Ended)
+    }
+
     /// True for an end that somebody asked for; no re-prompt follows one.
     pub fn is_deliberate(self) -> bool {
         matches!(

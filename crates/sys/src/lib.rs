@@ -20,6 +20,6 @@ pub mod os;
 
 pub use crate::deadline::{Deadline, MAX_WAIT};
 pub use crate::os::{
-    boot, cgroup, end_tree, exit, flock_table, os_fs, poll, process, runtime_dir, session, signal,
-    socket, spawn, tree, watch,
+    boot, cgroup, end_tree, exit, flock_table, occupants, os_fs, passing, poll, process, pty,
+    runtime_dir, session, signal, socket, spawn, tree, tty, watch,
 };

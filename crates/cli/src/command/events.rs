@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::report::Report;
 use crate::terminal;
-use crate::waiting::Waiter;
+use crate::waiting::{Waiter, Woken};
 
 /// Characters of an event's data in a line for a person.
 const MAX_DATA_CHARS: usize = 160;
@@ -49,8 +49,11 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     loop {
         from = print(&store, (id, from), args.json, context)?;
         context.output.flush()?;
-        if !waiter.changed(Deadline::after(MAX_WAIT), &[id], &[])? {
-            return Ok(Exit::TimedOut);
+        match waiter.followed(Deadline::after(MAX_WAIT), &[id], &[])? {
+            Woken::Changed => {}
+            // A reader that closed its end wants no more.
+            Woken::Unread => return Ok(Exit::Done),
+            Woken::Late => return Ok(Exit::TimedOut),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `creel inspect`.
 
-use std::fmt::Write as _;
-
 use creel_api::inspect::{LeaseView, ResultView, RunView, SessionView};
+use creel_api::terminal::TerminalView;
 use creel_host::view;
 use creel_spool::{Published, Store};
+use std::fmt::Write as _;
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -91,7 +91,9 @@ fn page(view: &SessionView) -> String {
     field("Updated", &view.updated);
     field("Wakes at", &or_empty(&view.wake_at));
     field("Lease", &lease(&view.lease));
+    field("Trouble", &or_empty(&view.lease.trouble));
     field("Boundary", &or_empty(&view.lease.boundary));
+    field("Terminal", &view.terminal.as_ref().map(terminal_line).unwrap_or_default());
     field("Damage", &or_empty(&view.damage));
     if view.stale {
         field("Stale", &format!("creel rebuild-session-snapshots {}", view.id));
@@ -121,6 +123,20 @@ fn page(view: &SessionView) -> String {
         run_lines(&mut text, shown);
     }
     text
+}
+
+fn terminal_line(view: &TerminalView) -> String {
+    let Some(status) = &view.status else { return view.state.clone() };
+    let doubt = status.doubt.as_ref().map(|doubt| format!(", in doubt: {doubt}"));
+    format!(
+        "{}, {}x{} by {}, {} viewers{}",
+        view.state,
+        status.size.columns,
+        status.size.lines,
+        status.size_from,
+        status.viewers.len(),
+        doubt.unwrap_or_default()
+    )
 }
 
 fn lease(lease: &LeaseView) -> String {

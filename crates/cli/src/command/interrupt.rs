@@ -19,6 +19,10 @@ use crate::starting::owed::Asker;
 use crate::starting::right::{Doubt, Patience};
 use crate::text::TextArguments;
 
+/// How many earlier interrupts of one session are waited for: each may take as long as an agent
+/// takes to end.
+const MAX_EARLIER: u32 = 8;
+
 /// Cut a session's run short and go on with a new instruction
 ///
 /// The conversation up to that point is kept. A session at rest is woken with the instruction; one
@@ -44,13 +48,45 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let session = store.read(id)?.snapshot.session;
     let caller = permitted(context, &store, (&session, Act::End))?;
     let asker = Asker { context, store: &store, starter: &starter };
-    match situation(&session)? {
-        Situation::Working => cut(&asker, &session, &instruction, caller == Some(id))?,
-        Situation::Resting => wake(&asker, id, &instruction)?,
-        Situation::LeftAlone => start_over(&asker, &session, &instruction)?,
-    }
+    interrupt(&asker, session, (&instruction, caller == Some(id)))?;
     context.output.line(&id.to_string())?;
     Ok(Exit::Done)
+}
+
+/// Interrupts a session. One that is being interrupted is waited for, so that the earlier
+/// instruction is delivered first.
+fn interrupt(
+    asker: &Asker<'_>,
+    mut session: Session,
+    (instruction, inside): (&str, bool),
+) -> Result<(), Report> {
+    let id = session.id;
+    let mut earlier = 0;
+    loop {
+        let refused = match situation(&session)? {
+            Situation::Resting => return wake(asker, id, instruction),
+            Situation::LeftAlone => return start_over(asker, &session, instruction),
+            Situation::Working => match cut(asker, &session, instruction, inside) {
+                Err(report) if report.code() == Code::BeingEnded => report,
+                done => return done,
+            },
+        };
+        session = asker.store.read(id)?.snapshot.session;
+        earlier += 1;
+        if inside || earlier > MAX_EARLIER {
+            return Err(refused);
+        }
+        let Some(run) = session.live_run() else { continue };
+        match run.end_requested {
+            Some(EndReason::Interrupted) => {
+                see_out((asker.store, "interrupt"), &session, run, false)?;
+                asker.settle(id, (Doubt::Refuse, Patience::Never))?;
+                session = asker.store.read(id)?.snapshot.session;
+            }
+            Some(_) => return Err(refused),
+            None => {}
+        }
+    }
 }
 
 /// What there is to interrupt.

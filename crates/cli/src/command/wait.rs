@@ -7,7 +7,7 @@ use creel_host::view;
 use creel_record::SessionId;
 use creel_record::dispatch::Settlement;
 use creel_record::words::Outcome;
-use creel_spool::Store;
+use creel_spool::{Access, Store};
 use creel_sys::Deadline;
 
 use crate::codes::Code;
@@ -15,14 +15,14 @@ use crate::context::{Context, seconds};
 use crate::exit::Exit;
 use crate::lookup::find;
 use crate::report::Report;
-
-use crate::waiting::Waiter;
+use crate::waiting::{Waiter, Woken};
 
 pub(crate) mod anchor;
 pub(crate) mod collect;
 mod deserted;
 
 use anchor::Anchor;
+use deserted::Duty;
 
 /// Sessions that one call waits for: more than any session may dispatch.
 const MAX_SESSIONS: usize = 1000;
@@ -50,7 +50,8 @@ pub(crate) struct Args {
 /// Runs the verb.
 ///
 /// # Errors
-/// When a session is not there, or can't be read or watched.
+/// When a session is not there, or can't be read or watched, or nobody works on it and what is to
+/// be done can't be done here.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     if args.ids.len() > MAX_SESSIONS {
         let message = format!("{} sessions are named; at most {MAX_SESSIONS} are", args.ids.len());
@@ -65,7 +66,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         let id = find(&store, typed)?;
         anchors.push(Anchor::at(&store.read(id)?.snapshot.session, args.next));
     }
-    let is_swept = context.sweeps(&store)?;
+    let may_act = *store.access() == Access::ReadWrite && context.sweeps(&store)?;
+    let duty = if may_act { Duty::Act } else { Duty::Tell };
     let mut call = Call { store, anchors, outcomes: BTreeMap::new(), printed: 0, json: args.json };
     loop {
         call.look()?;
@@ -74,17 +76,20 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         if missing.is_empty() {
             return Ok(call.exit());
         }
-        let mut holders = Vec::new();
-        if is_swept {
-            let (has_recorded, living) = deserted::see_out(&call.store, &missing)?;
-            if has_recorded {
-                continue;
-            }
-            holders = living;
+        let seen = deserted::see_to((context, duty), &call.store, &missing)?;
+        if seen.has_changed && !deadline.is_past() {
+            continue;
         }
-        if !waiter.changed(deadline, &missing, &holders)? {
-            call.print_rest(context)?;
-            return Ok(Exit::TimedOut);
+        let until = seen.look_again.map_or(deadline, |due| due.min(deadline));
+        match waiter.followed(until, &missing, &seen.holders)? {
+            Woken::Changed => {}
+            // A reader that closed its end wants no more.
+            Woken::Unread => return Ok(Exit::Done),
+            Woken::Late if !deadline.is_past() => {}
+            Woken::Late => {
+                call.print_rest(context)?;
+                return Ok(Exit::TimedOut);
+            }
         }
     }
 }

@@ -155,6 +155,9 @@ impl Context {
             (Some(_), Code::ReadOnlyStore) => {
                 "the tool of the same name of the MCP server `creel`".to_owned()
             }
+            (_, Code::NewerStore) => {
+                format!("the creel that wrote it, or one newer than {}", env!("CARGO_PKG_VERSION"))
+            }
             _ => format!("ls -ld {}", store.root().display()),
         };
         Err(Report::new(code, message).next(next))

@@ -79,7 +79,36 @@ impl StartArguments {
             continues,
             cwd: working_directory(self.cwd.as_deref())?,
             keeps_output: !self.no_output_log,
+            is_interactive: false,
         })
+    }
+
+    /// Puts the order of a person's session together; it may begin without a prompt.
+    ///
+    /// # Errors
+    /// As [`StartArguments::order`], the missing prompt apart.
+    pub(crate) fn interactive_order(
+        &self,
+        catalog: &Catalog,
+        continues: Option<SessionId>,
+    ) -> Result<Order, Report> {
+        let (target, words) = choice::split(catalog, &self.words);
+        if words.is_empty() && self.file.is_none() {
+            return Ok(Order {
+                cause: Cause::Launch,
+                named_target: target.map(str::to_owned),
+                prompt: String::new(),
+                title: self.title.clone(),
+                description: self.description.clone(),
+                account: self.account.clone(),
+                continues,
+                cwd: working_directory(self.cwd.as_deref())?,
+                keeps_output: !self.no_output_log,
+                is_interactive: true,
+            });
+        }
+        let order = self.order(Cause::Launch, catalog, continues)?;
+        Ok(Order { is_interactive: true, ..order })
     }
 }
 

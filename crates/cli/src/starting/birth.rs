@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use creel_keeper::TakenOver;
 use creel_record::command::create;
 use creel_record::{Cause, Refusal, Session, SessionId};
 use creel_spool::{Change, Store, TransactError, WriteError};
@@ -13,7 +14,7 @@ use crate::report::Report;
 use crate::starting::choice::choose;
 use crate::starting::creation::{Lineage, NewIds, Order, created};
 use crate::starting::launch;
-use crate::starting::owed::Asker;
+use crate::starting::owed::{Asker, session_now};
 use crate::starting::right::{self, Doubt, Patience};
 
 /// How long another may take to start a run that it has the lease for.
@@ -107,8 +108,18 @@ impl Asker<'_> {
         id: SessionId,
         terms: (Doubt, Patience),
     ) -> Result<Settled, Report> {
-        let Some(taken) = right::win(self.store, id, terms)? else { return Ok(Settled::Held) };
-        let session = self.store.read(id)?.snapshot.session;
+        match right::win(self.store, id, terms)? {
+            Some(taken) => self.settle_taken(id, taken),
+            None => Ok(Settled::Held),
+        }
+    }
+
+    /// Starts what a session is owed, with the right to do so.
+    ///
+    /// # Errors
+    /// As the steps of it.
+    pub(crate) fn settle_taken(&self, id: SessionId, taken: TakenOver) -> Result<Settled, Report> {
+        let session = session_now(self.store, id)?;
         let Some((session, wanted)) = self.owed(session)? else { return Ok(Settled::Nothing) };
         let composed = self.starter.compose(self.store, &session, &wanted)?;
         launch((self.context, self.store), &session, composed, taken.lease)?;

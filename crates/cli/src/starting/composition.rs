@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use creel_api::plan::{PLAN_VERSION, Plan, RecordTarget, RunFacts};
+use creel_api::plan::{PLAN_VERSION, Plan, RecordTarget, RunFacts, TerminalSize};
 use creel_harness::{
-    Cause as HarnessCause, Environment, Invocation, Places, PlanError, Privilege, Shape,
+    Cause as HarnessCause, Environment, Invocation, Mode as HarnessMode, Places, PlanError,
+    Privilege, Shape,
 };
 use creel_harness::{Start as HarnessStart, Target};
 use creel_record::command::start::Start;
-use creel_record::{Cause, Refusal, RunId, Session, Source, TurnId};
+use creel_record::{Cause, Mode, Refusal, RunId, Session, Source, TurnId};
 
 /// The run to compose.
 #[derive(Clone, Debug)]
@@ -77,6 +78,8 @@ pub(crate) struct Surroundings {
     pub(crate) privilege: Privilege,
     /// The variables that the launch kept for all runs.
     pub(crate) base: Vec<(String, String)>,
+    /// The size of an interactive run's terminal at first.
+    pub(crate) terminal_size: TerminalSize,
     /// False when the raw output of runs must not reach the disk.
     pub(crate) keeps_output: bool,
     /// The harness's credentials, by name; in memory only.
@@ -136,6 +139,10 @@ pub(crate) fn compose(
     let parent = session.parent.map(|parent| parent.session_id.to_string());
     let prepared = target.plan(&Invocation {
         shape: shape(role, parent.as_deref()),
+        mode: match session.mode {
+            Mode::Interactive => HarnessMode::Interactive { size: surroundings.terminal_size },
+            Mode::Headless | Mode::Subagent => HarnessMode::Headless,
+        },
         cause: harness_cause(wanted.cause),
         start: native_start(session, target, wanted.context, &surroundings.fresh_native_id),
         session_id: &ids.0,
@@ -179,6 +186,7 @@ pub(crate) fn compose(
             },
             command: prepared.command,
             watch,
+            terminal: prepared.terminal,
         },
         certain_native_id,
     })

@@ -34,6 +34,8 @@ pub(crate) struct Order {
     pub(crate) cwd: String,
     /// False when raw output must not be kept.
     pub(crate) keeps_output: bool,
+    /// True for a session of a person at a terminal.
+    pub(crate) is_interactive: bool,
 }
 
 /// Whose child a session is.
@@ -104,7 +106,11 @@ pub(crate) fn created(
         runtime: chosen.target.runtime().to_owned(),
         profile: chosen.target.profile().map(str::to_owned),
         account: order.account.clone(),
-        mode: if lineage.is_some() { Mode::Subagent } else { Mode::Headless },
+        mode: match lineage {
+            Some(_) => Mode::Subagent,
+            None if order.is_interactive => Mode::Interactive,
+            None => Mode::Headless,
+        },
         authority: Authority::Record,
         prompt: order.prompt.clone(),
         cwd: order.cwd.clone(),

@@ -2,7 +2,7 @@
 
 use creel_record::command::create;
 use creel_record::command::start::restore;
-use creel_record::{Cause, Refusal, RunId, Session, SessionId};
+use creel_record::{Cause, Mode, Refusal, RunId, Session, SessionId};
 
 use crate::report::Report;
 use crate::starting::composition::{NativeContext, Wanted};
@@ -32,8 +32,11 @@ impl Asker<'_> {
     /// When a run is live, the session is discarded, or the run can't be planned; nothing was
     /// started then.
     pub(crate) fn follow_up(&self, id: SessionId, wish: FollowUp) -> Result<(), Report> {
-        create::prompt(&wish.text)?;
         let before = self.store.read(id)?.snapshot.session;
+        // A person may go on without a word.
+        if before.mode != Mode::Interactive || !wish.text.is_empty() {
+            create::prompt(&wish.text)?;
+        }
         if before.discarded && !wish.undiscards {
             return Err(Refusal::Discarded { session: id }.into());
         }

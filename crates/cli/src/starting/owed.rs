@@ -4,10 +4,11 @@ use creel_record::command::start::{Wake, wake};
 use creel_record::event::fact::DispatchSettled;
 use creel_record::run::TextRef;
 use creel_record::words::Outcome;
-use creel_record::{Cause, Fact, Owed, Session, SessionId, Source, decide};
-use creel_spool::{EventsFrom, Store};
+use creel_record::{Cause, Fact, Owed, Refusal, Session, SessionId, Source, decide};
+use creel_spool::{Change, EventsFrom, Store, TransactError};
 
 use crate::context::Context;
+use crate::convert::write_failure_in;
 use crate::report::Report;
 use crate::starting::Starter;
 use crate::starting::composition::{NativeContext, Wanted};
@@ -175,6 +176,20 @@ impl Asker<'_> {
             Some(result) => Ok(self.store.text(child, result.payload)?),
             None => Ok(format!("See: creel result {child} --run {number}")),
         }
+    }
+}
+
+/// Reads a session under its lock: a decision wants more than what is published, which a full disk
+/// may have kept from being replaced.
+///
+/// # Errors
+/// When the log can't be read or locked.
+pub(crate) fn session_now(store: &Store, id: SessionId) -> Result<Session, Report> {
+    let look = |session: &Session| Ok::<_, Refusal>(Change::Nothing(session.clone()));
+    match store.transact(id, look) {
+        Ok(committed) => Ok(committed.value),
+        Err(TransactError::Write(error)) => Err(write_failure_in(store, &error)),
+        Err(TransactError::Refused(refusal)) => Err(refusal.into()),
     }
 }
 

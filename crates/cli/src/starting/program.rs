@@ -4,10 +4,17 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+/// In the place of a program: the caller's own shell.
+const USER_SHELL: &str = "$SHELL";
+
 /// Returns the executable file that `program` names: itself when it is a path, else the first of
 /// that name in the directories of `path`. Relative directories are passed over, since they would
 /// mean another program in another working directory.
 pub(crate) fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
+    if program == USER_SHELL {
+        let own = std::env::var("SHELL").ok().filter(|shell| shell.contains('/'));
+        return own.and_then(|shell| find(&shell, path)).or_else(|| find("sh", path));
+    }
     if program.contains('/') {
         let named = PathBuf::from(program);
         return (named.is_absolute() && is_executable(&named)).then_some(named);

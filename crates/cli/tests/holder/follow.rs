@@ -1,20 +1,27 @@
 //! What is owed after a run.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use creel_api::keeper::Owed;
 use creel_api::plan::Plan;
-use creel_record::{EndReason, RunId};
+use creel_record::event::fact::SessionClosed;
+use creel_record::{EndReason, Mode, Refusal, RunId, Source};
+use creel_spool::Change;
+use creel_sys::process::Signal;
 
 use crate::Test;
-use crate::scene::{CREEL, LONG, Scene, now, unique};
+use crate::scene::{CREEL, LONG, Live, Scene, draft, now, unique};
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
         ("follow::the_planner_gets_the_lease_and_its_plan_is_started", planned),
         ("follow::a_launch_that_died_halfway_is_lost", stranded),
         ("follow::after_a_failed_start_it_is_asked_again", failed_start),
-        ("follow::a_planner_that_fails_ends_the_matter", failing),
+        ("follow::a_planner_that_fails_is_asked_again", failing),
+        ("follow::a_debt_that_cannot_be_planned_is_recorded_as_a_failed_start", given_up),
+        ("follow::a_debt_that_somebody_settles_is_waited_for_no_more", settled),
+        ("follow::a_holder_that_is_to_leave_waits_for_no_plan", leaving),
     ]
 }
 
@@ -29,7 +36,10 @@ fn with_planner(scene: &mut Scene, script: &str) {
 
 /// A planner that gives one plan once, and reports what it was asked and whether it has the lease.
 fn with_plan(change: impl FnOnce(&mut Plan)) -> Scene {
-    let mut scene = Scene::new();
+    with_plan_in(Scene::new(), change)
+}
+
+fn with_plan_in(mut scene: Scene, change: impl FnOnce(&mut Plan)) -> Scene {
     let dir = scene.dir.display().to_string();
     with_planner(
         &mut scene,
@@ -101,10 +111,57 @@ fn failed_start() {
 }
 
 fn failing() {
-    for script in ["exit 9", "echo nonsense", "kill -KILL $$"] {
-        let mut scene = Scene::new();
-        with_planner(&mut scene, script);
-        scene.script("exit 5").check_end((EndReason::ExitNonzero, Some(5), None));
-        assert_eq!(scene.session().run_count, 1);
+    for script in
+        ["exit 9", "echo nonsense", "kill -KILL $$", r#"echo '{"owed":"blocked","why":"x"}'"#]
+    {
+        let mut scene = with_plan_in(Scene::in_mode(Mode::Headless), |_| {});
+        let path = scene.options.exe.clone();
+        let failed = scene.dir.join("failed").display().to_string();
+        let text = std::fs::read_to_string(&path).expect("the planner");
+        let fail = format!("plan) if [ ! -e {failed} ]; then touch {failed}; {script}; exit; fi;");
+        std::fs::write(&path, text.replace("plan)", &fail)).expect("writes");
+        scene.options.exe = path;
+        check(&scene, &[FIRST, (EndReason::ExitNonzero, Some(6))]);
     }
+}
+
+fn given_up() {
+    let mut scene = Scene::in_mode(Mode::Headless);
+    with_planner(&mut scene, r#"echo '{"owed":"blocked","why":"the catalog is wrong"}'"#);
+    scene.options.patience = Duration::ZERO;
+    check(&scene, &[FIRST, (EndReason::SpawnFailed, None)]);
+    let session = scene.session();
+    assert_eq!(session.work_state().as_str(), "awaiting");
+    assert_eq!(session.runs[1].detail.as_deref(), Some("the catalog is wrong"));
+}
+
+/// Runs the first run to the end, with a planner that never has a plan, and does something once it
+/// was asked; the holder is gone then, long before its patience is over.
+fn check_left(act: impl FnOnce(&Scene, &Live<'_>)) {
+    let mut scene = Scene::in_mode(Mode::Headless);
+    let mut asked = scene.pipe("asked");
+    let say = format!("echo > {}", asked.path.display());
+    with_planner(&mut scene, &format!(r#"{say}; echo '{{"owed":"blocked","why":"x"}}'"#));
+    scene.options.patience = Duration::from_secs(3600);
+    let live = scene.script("exit 5");
+    asked.line();
+    act(&scene, &live);
+    assert!(live.launched.holder.wait_gone(LONG).expect("waits"));
+    assert_eq!(scene.session().run_count, 1);
+}
+
+fn settled() {
+    check_left(|scene, _| {
+        let closed = scene.store.transact(scene.id, |_| {
+            let closed = SessionClosed::default();
+            Ok::<_, Refusal>(Change::Append(draft(Source::Operator, closed), ()))
+        });
+        closed.expect("closes");
+    });
+}
+
+fn leaving() {
+    check_left(|_, live| {
+        live.launched.holder.signal(Signal::TERM).expect("it is ours");
+    });
 }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     match first.as_deref() {
         Some(rounds::DRIVER) => return rounds::drive(),
         Some(disk_full::DRIVER) => return disk_full::drive(),
+        Some(disk_full::OWING_DRIVER) => return disk_full::drive_owing(),
         Some(nested::DRIVER) => return nested::drive(),
         Some(spawning::DRIVER) => return spawning::drive(),
         _ => {}

@@ -107,7 +107,11 @@ impl Scene {
             environment: std::collections::BTreeMap::default(),
         };
         store.create_session(id, draft(Source::Operator, created)).expect("a session");
-        let options = LaunchOptions { exe: PathBuf::from(CREEL), grouping: Grouping::OwnCgroup };
+        let options = LaunchOptions {
+            exe: PathBuf::from(CREEL),
+            grouping: Grouping::OwnCgroup,
+            patience: LONG,
+        };
         Self { dir, store, id, thread, first, options }
     }
 
@@ -154,6 +158,7 @@ impl Scene {
                 output_bytes: 4 << 20,
                 transcript_bytes: 4 << 20,
             },
+            terminal: None,
         }
     }
 

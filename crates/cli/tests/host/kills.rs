@@ -53,6 +53,9 @@ pub(crate) fn kill_machinery(scene: &Scene, id: creel_record::SessionId) -> Proc
     for process in keepers.iter().chain([&holder]) {
         process.signal(Signal::KILL).expect("it is ours");
     }
+    for process in keepers.iter().chain([&holder]) {
+        assert!(process.wait_gone(DEADLINE).expect("a wait"));
+    }
     agent
 }
 
@@ -116,7 +119,7 @@ fn a_keeper_that_is_killed_is_followed_to_the_next_one() {
     let scene = Scene::hosted();
     let id = scene.world.launch("sleep 600");
     scene.until_live(id);
-    let session = scene.world.session(id);
+    let session = scene.world.until(id, |s| s.live_run().is_some_and(|run| run.holder.is_some()));
     let holder = session.live_run().and_then(|run| run.holder.clone()).expect("a holder");
     let table = ProcessTable::read().expect("/proc");
     let keeper = table

@@ -112,7 +112,7 @@ impl Scene {
     #[track_caller]
     pub(crate) fn until_live(&self, id: SessionId) {
         self.until(|scene| {
-            let is_it = |run: &&creel_api::host::TerminalView| {
+            let is_it = |run: &&creel_api::host::TerminalEntry| {
                 run.run.session_id == id.to_string() && run.agent_pid.is_some()
             };
             scene.terminals().terminals.iter().find(is_it).map(drop)

@@ -10,3 +10,4 @@ mod scene;
 mod session;
 mod stores;
 mod waiting;
+mod worktrees;

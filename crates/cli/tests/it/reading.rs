@@ -133,6 +133,17 @@ fn a_follower_sees_what_is_written_later() {
 }
 
 #[test]
+fn a_follower_whom_nobody_reads_ends_without_another_event() {
+    let scene = Scene::new();
+    let id = scene.peer("followed");
+    let mut follower = scene.env.call(&["events", &id.to_string(), "--follow"]).spawn();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("orbh.session.created"));
+    drop(lines);
+    assert!(follower.wait().unwrap().success());
+}
+
+#[test]
 fn a_closed_pipe_is_quiet_success() {
     let scene = Scene::new();
     let id = scene.peer("quiet");

@@ -90,6 +90,14 @@ impl Scene {
         id
     }
 
+    /// Creates a session whose runs have another working directory.
+    pub(crate) fn unstarted_in(&self, title: &str, cwd: &Path) -> SessionId {
+        let id = self.next_id();
+        let cwd = cwd.display().to_string();
+        self.create(id, SessionCreated { cwd, ..created(id, title, self.first_run()) });
+        id
+    }
+
     fn create(&self, id: SessionId, created: SessionCreated) {
         self.store.create_session(id, self.draft(created.into())).unwrap();
     }

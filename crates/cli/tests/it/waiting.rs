@@ -73,12 +73,39 @@ fn what_is_no_result_fails_the_wait() {
 fn a_turn_is_followed_through_its_reprompts() {
     let scene = Scene::new();
     let id = scene.peer("forgetful");
+    // As its keeper has it.
+    let lease = scene.store.lease(id).unwrap().unwrap();
     let waiting = scene.env.call(&["wait", &id.to_string()]).spawn();
     scene.exit(id, 0);
     scene.start(id);
     finish(&scene, id, "at last");
     let output = waiting.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{id} result run 2\n"));
+    drop(lease);
+}
+
+#[test]
+fn a_wait_says_that_nobody_works_where_it_may_not_start_anything() {
+    let scene = Scene::with_store(|env| env.work_dir().join("orb"));
+    let root = scene.store.root().display().to_string();
+    let id = scene.peer("forgetful").to_string();
+    scene.exit(id.parse().unwrap(), 0);
+    let output = scene.run(&["--orb-root", &root, "wait", &id]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("nobody works on session"), "{output:?}");
+    let next = format!("Next: creel --orb-root {root} reconcile {id} --grace 0\n");
+    assert!(output.stderr.ends_with(&next), "{output:?}");
+    let session = scene.store.read(id.parse().unwrap()).unwrap().snapshot.session;
+    assert_eq!(session.run_count, 1, "nothing was started");
+}
+
+#[test]
+fn a_wait_that_nobody_reads_ends_quietly() {
+    let scene = Scene::new();
+    let id = scene.peer("quiet");
+    let mut waiting = scene.env.call(&["wait", &id.to_string()]).spawn();
+    drop(waiting.stdout.take());
+    assert!(waiting.wait().unwrap().success());
 }
 
 #[test]

@@ -143,6 +143,60 @@ fn an_interrupt_cuts_the_run_and_goes_on_with_the_instruction() {
 }
 
 #[test]
+fn interrupts_at_the_same_time_are_all_delivered() {
+    let world = World::new();
+    let id = world.launch("creel session set phase ready; exec sleep 600");
+    world.until_phase(id, "ready");
+    let texts = ["turn left", "turn right", "turn round"];
+    let callers = texts.map(|text| world.call(&["interrupt", &id.to_string(), text]).spawn());
+    for caller in callers {
+        let output = caller.wait_with_output().expect("an interrupt");
+        assert!(output.status.success(), "{output:?}");
+    }
+    let session = world.session(id);
+    assert_eq!(session.run_count, 4);
+    let prompts: Vec<String> = session.runs[1..]
+        .iter()
+        .map(|run| world.store().text(id, run.prompt).expect("a prompt"))
+        .collect();
+    for text in texts {
+        let count = prompts.iter().filter(|prompt| prompt.contains(text)).count();
+        assert_eq!(count, 1, "{text}: {prompts:?}");
+    }
+}
+
+#[test]
+fn a_kill_is_not_undone_by_an_interrupt_at_the_same_time() {
+    let world = World::new();
+    let id = world.launch("creel session set phase ready; exec sleep 600");
+    world.until_phase(id, "ready");
+    let kill = world.call(&["kill", &id.to_string()]).spawn();
+    let interrupt = world.call(&["interrupt", &id.to_string(), "go on"]).spawn();
+    let kill = kill.wait_with_output().expect("a kill");
+    let interrupt = interrupt.wait_with_output().expect("an interrupt");
+    assert!(kill.status.success(), "{kill:?}");
+    assert!(matches!(interrupt.status.code(), Some(0 | 4)), "{interrupt:?}");
+    // Whoever came first: what was killed stays killed.
+    let session = world.at_rest(id);
+    assert_eq!(shelf(&session).0, "abandoned");
+    assert_eq!(session.intent, None);
+}
+
+#[test]
+fn what_a_closed_agent_returns_in_parting_is_kept_and_undoes_nothing() {
+    let world = World::new();
+    let script = "trap 'creel session return --await parting; exit 0' TERM HUP; \
+                  creel session set phase ready; while :; do sleep 600 & wait; done";
+    let id = world.launch(script);
+    world.until_phase(id, "ready");
+    world.run(&["close", &id.to_string()]).success();
+    let session = world.at_rest(id);
+    assert_eq!((ends(&session), shelf(&session)), (vec!["closed"], ("finished", "closed")));
+    assert_eq!(world.out(&["result", &id.to_string()]), "parting");
+    world.refused(&["interrupt", &id.to_string(), "wake up"], 4, "wrong-state");
+}
+
+#[test]
 fn an_interrupt_wakes_a_session_at_rest() {
     let world = World::new();
     let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \

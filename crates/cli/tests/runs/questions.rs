@@ -2,7 +2,7 @@
 
 use creel_sys::process::{ProcessIdentity, Signal};
 
-use crate::world::{World, ends};
+use crate::world::{World, ends, shelf};
 
 #[test]
 fn an_answer_reaches_the_waiting_agent_in_place() {
@@ -74,4 +74,31 @@ fn a_long_text_of_a_wake_arrives_on_standard_input_alone() {
     world.until(id, |session| session.result_count == 2);
     assert_eq!(world.out(&["result", &id.to_string()]), "none");
     assert!(world.file("input").contains(&answer));
+}
+
+#[test]
+fn an_answer_whose_waiter_is_dead_reaches_the_turn_that_rests() {
+    for is_answered_before in [true, false] {
+        let world = World::new();
+        let gate = world.gate("gate");
+        let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
+                      creel session return --finish woken; exit; fi; \
+                      creel session ask --timeout 0 'which door?'; creel session set phase asked; \
+                      read go < gate; creel session return --await resting";
+        let id = world.launch(script);
+        world.until_phase(id, "asked");
+        let respond = || world.out(&["respond", &id.to_string(), "the red one"]);
+        if is_answered_before {
+            respond();
+            gate.open();
+        } else {
+            gate.open();
+            assert_eq!(shelf(&world.at_rest(id)), ("awaiting", "parked"));
+            respond();
+        }
+        let session = world.until(id, |session| session.result_count == 2);
+        assert_eq!(session.runs[1].cause.as_str(), "wake");
+        let digest = world.file("digest");
+        assert!(digest.contains("which door?") && digest.contains("the red one"), "{digest}");
+    }
 }

@@ -15,7 +15,7 @@ use crate::world::{World, ends, shelf, told};
 
 /// Returns a session's holder and keeper.
 pub(crate) fn machinery(session: &Session) -> (ProcessIdentity, ProcessIdentity) {
-    let facts = session.live_run().and_then(|run| run.holder.clone()).expect("a holder");
+    let facts = session.current_run().and_then(|run| run.holder.clone()).expect("a holder");
     let (pid, start_ticks, boot_id) = (facts.pid, facts.start_ticks, facts.boot_id);
     let holder = ProcessIdentity { pid, start_ticks, boot_id };
     let table = ProcessTable::read().expect("readable");
@@ -246,6 +246,15 @@ fn a_launch_that_was_cut_off_is_finished_by_reconcile_under_the_same_run_id() {
 }
 
 #[test]
+fn a_launch_that_was_cut_off_is_finished_by_who_waits_under_the_same_run_id() {
+    let world = World::new();
+    let (id, run_id) = half_launched(&world, None, "creel session return made");
+    let output = world.run(&["wait", &id.to_string()]).success();
+    assert_eq!(output.stdout, format!("{id} result run 1\n"));
+    assert_eq!(world.at_rest(id).runs[0].id, run_id);
+}
+
+#[test]
 fn a_resume_of_a_session_that_never_started_tells_it_both_prompts() {
     let world = World::new();
     let (id, _) = half_launched(&world, None, "echo first >> order");
@@ -300,6 +309,9 @@ fn a_waiting_request_goes_on_where_a_keeper_could_not() {
     // The keeper's planner reads the catalog anew, and finds a mistake in it.
     world.configure("catalog.toml", "[harness.sh]\nprogramm = \"sh\"\n");
     gate.open();
+    world.until_logged(id, "can't start what is owed yet");
+    // The request read the catalog before.
+    kill_machinery(&world.session(id));
     let output = waiting.wait_with_output().expect("it ends");
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");

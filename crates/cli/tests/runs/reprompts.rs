@@ -1,5 +1,6 @@
 //! Turns that return nothing.
 
+use crate::recovery::kill_machinery;
 use crate::world::{World, ends, shelf};
 
 #[test]
@@ -59,4 +60,43 @@ fn an_exit_code_is_the_verdict_where_the_target_says_so() {
     assert_eq!(ends(&session), ["returned"]);
     let result = session.latest_result.expect("a result");
     assert_eq!(result.source.to_string(), "/keeper");
+}
+
+#[test]
+fn a_turn_goes_on_once_the_users_mistake_is_mended() {
+    let world = World::new();
+    let gate = world.gate("gate");
+    let id = world.launch(&format!("[ -n \"$ORBH_PROMPT\" ] || {{ {}; }}", gate.wait()));
+    world.configure("catalog.toml", "x = =\n");
+    gate.open();
+    world.until(id, |session| ends(session) == ["exit-zero"]);
+    let waiting = world.call(&["wait", &id.to_string()]).spawn();
+    let log = world.until_logged(id, "can't start what is owed yet");
+    assert!(log.contains("catalog-invalid") && log.contains("catalog.toml:1"), "{log}");
+    let seen = world.out(&["inspect", &id.to_string()]);
+    assert!(seen.contains("Trouble") && seen.contains("catalog.toml:1"), "{seen}");
+    world.configure("catalog.toml", "");
+    let output = waiting.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{id} failed-unreturned run 3\n"));
+}
+
+#[test]
+fn who_waits_starts_what_is_owed_and_nobody_starts() {
+    let world = World::new();
+    let gate = world.gate("gate");
+    let id = world.launch(&format!("[ -n \"$ORBH_PROMPT\" ] || {{ {}; }}", gate.wait()));
+    world.configure("catalog.toml", "x = =\n");
+    gate.open();
+    world.until(id, |session| ends(session) == ["exit-zero"]);
+    let waiting = world.call(&["wait", &id.to_string()]).spawn();
+    world.until_logged(id, "can't start what is owed yet");
+    // Now nobody is left who would: the call that waits takes over.
+    kill_machinery(&world.session(id));
+    let output = waiting.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    assert!(stderr.contains("catalog.toml:1") && stderr.contains("Next: "), "{stderr}");
+    world.configure("catalog.toml", "");
+    let output = world.run(&["wait", &id.to_string()]);
+    assert_eq!(output.stdout, format!("{id} failed-unreturned run 3\n"));
 }

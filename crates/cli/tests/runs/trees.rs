@@ -144,15 +144,70 @@ fn a_result_whose_collector_was_killed_wakes_its_parent() {
     world.until(id, |session| session.result_count == 1);
     world.at_rest(id);
     gate.open();
-    world.until(child, |session| session.result_count == 1);
-    world.at_rest(child);
-    assert_eq!(world.session(id).dispatches.len(), 1, "nobody collected");
-
-    world.run(&["reconcile", "--grace", "0"]).success();
     let session = world.until(id, |session| session.result_count == 2);
     assert_eq!(session.runs[1].cause.as_str(), "wake");
     assert!(world.file("digest").contains("found"), "{}", world.file("digest"));
     assert_eq!(session.dispatches, []);
+}
+
+#[test]
+fn a_result_that_outlives_its_parents_run_wakes_the_parent() {
+    let world = World::new();
+    let gate = world.gate("gate");
+    // The request is of the parent's run, also in a process session of its own, and ends with it.
+    let script = "if [ -n \"$ORBH_PROMPT\" ]; then printf '%s' \"$ORBH_PROMPT\" > digest; \
+                  creel session return --finish woken; exit; fi; \
+                  setsid creel request -q sh --file child > /dev/null 2>&1 & \
+                  until read line < go; do :; done; creel session return --await waiting";
+    let go = world.gate("go");
+    let child = format!("{}; creel session return --finish found", gate.wait());
+    std::fs::write(world.env.work_dir().join("child"), child).expect("a file");
+    let id = world.launch(script);
+    let child = child_of(&world, id);
+    world.until(child, |session| session.live_run().is_some_and(|run| run.agent.is_some()));
+    go.open();
+    world.until(id, |session| session.result_count == 1);
+    assert_eq!(shelf(&world.at_rest(id)), ("awaiting", "parked"));
+    gate.open();
+    let session = world.until(id, |session| session.result_count == 2);
+    assert_eq!(session.runs[1].cause.as_str(), "wake");
+    assert!(world.file("digest").contains("found"), "{}", world.file("digest"));
+    assert_eq!(session.dispatches, [], "the debt is paid");
+}
+
+#[test]
+fn a_result_wakes_no_parent_in_a_store_that_nobody_trusts() {
+    let world = World::new();
+    let root = world.env.work_dir().join("orb");
+    let gate = world.gate("gate");
+    let go = world.gate("go");
+    let child = format!("{}; creel session return --finish found", gate.wait());
+    std::fs::write(world.env.work_dir().join("child"), child).expect("a file");
+    let script = format!(
+        "creel request -q sh --file child > /dev/null 2>&1 & {}; creel session return --await x",
+        go.wait()
+    );
+    let root_text = root.display().to_string();
+    let launch = ["--orb-root", &root_text, "--create-store", "launch", "sh", &script];
+    let id: SessionId = world.out(&launch).parse().expect("an id");
+    let store = crate::world::open(&root);
+    let at_rest = |id| {
+        let lease = store.lease_within(id, crate::world::DEADLINE).expect("it can be asked for");
+        drop(lease.expect("it comes free in time"));
+        store.read(id).expect("readable").snapshot.session
+    };
+    let parent = crate::world::until(&store, id, |session| {
+        session.dispatches.first().is_some_and(|dispatch| dispatch.is_materialized)
+    });
+    let child = parent.dispatches[0].child_session_id;
+    crate::world::until(&store, child, |session| session.live_run().is_some());
+    go.open();
+    crate::world::until(&store, id, |session| session.result_count == 1);
+    at_rest(id);
+    gate.open();
+    crate::world::until(&store, child, |session| session.result_count == 1);
+    at_rest(child);
+    assert_eq!(at_rest(id).run_count, 1);
 }
 
 #[test]

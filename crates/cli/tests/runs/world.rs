@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use creel_spool::Store;
 use creel_sys::Deadline;
 use creel_sys::boot::boot_id;
 use creel_sys::os_fs::OsFs;
+use creel_sys::watch::DirWatch;
 use creel_testkit::env::{Call, Output, TestEnv};
 
 /// Far longer than anything here takes on a busy machine; only a hang is cut.
@@ -61,9 +62,7 @@ impl World {
 
     /// Opens the machine store.
     pub(crate) fn store(&self) -> Store {
-        let boot_id = boot_id().expect("a boot");
-        let root = self.env.store_root();
-        Store::open(&root, Arc::new(OsFs), &boot_id).expect("the store is there")
+        open(&self.env.store_root())
     }
 
     /// Counts the sessions of the machine store; none when nobody has made it.
@@ -81,24 +80,30 @@ impl World {
 
     /// Waits until a session is as it shall be.
     #[track_caller]
-    pub(crate) fn until(&self, id: SessionId, mut holds: impl FnMut(&Session) -> bool) -> Session {
-        let store = self.store();
-        let mut watch = store.watch().expect("the store can be watched");
-        let deadline = Deadline::after(DEADLINE);
-        loop {
-            let session = store.read(id).expect("the session is readable").snapshot.session;
-            if holds(&session) {
-                return session;
-            }
-            assert!(!deadline.is_past(), "in time; it is {session:#?}");
-            watch.wait(deadline.remaining()).expect("the watch works");
-        }
+    pub(crate) fn until(&self, id: SessionId, holds: impl FnMut(&Session) -> bool) -> Session {
+        until(&self.store(), id, holds)
     }
 
     /// Waits until a session's agent has set the key `phase` to `phase`.
     #[track_caller]
     pub(crate) fn until_phase(&self, id: SessionId, phase: &str) -> Session {
         self.until(id, |session| session.interface.get("phase").is_some_and(|p| p == phase))
+    }
+
+    /// Waits until the log of a session's first run holds a text; returns the log.
+    #[track_caller]
+    pub(crate) fn until_logged(&self, id: SessionId, text: &str) -> String {
+        let dir = self.store().run_dir(id, 1);
+        let watch = DirWatch::new(&dir).expect("it can be watched");
+        let deadline = Deadline::after(DEADLINE);
+        loop {
+            let log = fs::read_to_string(dir.join("log")).unwrap_or_default();
+            if log.contains(text) {
+                return log;
+            }
+            assert!(!deadline.is_past(), "in time; it is {log}");
+            watch.wait(deadline.remaining()).expect("the watch works");
+        }
     }
 
     /// Waits until nobody runs a session any more; what follows a run has begun by then.
@@ -135,6 +140,31 @@ impl World {
         let dir = self.env.home().join(".config/creel");
         fs::create_dir_all(&dir).expect("a directory");
         fs::write(dir.join(name), text).expect("it can be written");
+    }
+}
+
+/// Opens a store.
+pub(crate) fn open(root: &Path) -> Store {
+    let boot_id = boot_id().expect("a boot");
+    Store::open(root, Arc::new(OsFs), &boot_id).expect("the store is there")
+}
+
+/// Waits until a session of a store is as it shall be.
+#[track_caller]
+pub(crate) fn until(
+    store: &Store,
+    id: SessionId,
+    mut holds: impl FnMut(&Session) -> bool,
+) -> Session {
+    let mut watch = store.watch().expect("the store can be watched");
+    let deadline = Deadline::after(DEADLINE);
+    loop {
+        let session = store.read(id).expect("the session is readable").snapshot.session;
+        if holds(&session) {
+            return session;
+        }
+        assert!(!deadline.is_past(), "in time; it is {session:#?}");
+        watch.wait(deadline.remaining()).expect("the watch works");
     }
 }
 

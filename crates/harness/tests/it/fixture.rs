@@ -39,6 +39,7 @@ pub(crate) fn shell_environment() -> Vec<(String, String)> {
 pub(crate) fn invocation<'a>(environment: &'a Environment, prompt: &'a str) -> Invocation<'a> {
     Invocation {
         shape: Shape::Headless,
+        mode: creel_harness::Mode::Headless,
         cause: Cause::Launch,
         start: Start::Fresh { native_id: NATIVE },
         session_id: SESSION,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use creel_harness::{Catalog, Cause, Channel, Privilege, Start, Target};
+use creel_api::plan::TerminalSize;
+use creel_harness::{Catalog, Cause, Channel, Mode, Privilege, Start, Target};
 
 use crate::fixture::{NATIVE, environment, invocation, render};
 
@@ -45,6 +46,71 @@ fn every_harness_is_started_and_resumed_as_recorded() {
         let target = Catalog::builtin().target(name).expect("built in");
         insta::assert_snapshot!(format!("plan_{name}"), every_plan(&target));
     }
+}
+
+/// The plans of a person's sessions: begun with and without a prompt, and gone on with.
+fn every_terminal(target: &Target) -> String {
+    let mut text = String::new();
+    let size = TerminalSize { columns: 100, lines: 30 };
+    for (prompt, start) in [
+        (PROMPT, Start::Fresh { native_id: NATIVE }),
+        ("", Start::Fresh { native_id: NATIVE }),
+        ("", Start::Continue { native_id: Some(NATIVE) }),
+    ] {
+        let environment = environment(target);
+        let mut run = invocation(&environment, prompt);
+        run.mode = Mode::Interactive { size };
+        run.start = start;
+        let plan = target.plan(&run).expect("the fixture has every value");
+        let args = plan.command.args.iter().map(|arg| format!("arg {arg}\n"));
+        let files = plan.command.files.iter().map(|file| format!("file {}\n", file.path.display()));
+        let shown: String = args.chain(files).collect();
+        let terminal = plan.terminal.expect("a terminal");
+        let _ = writeln!(
+            text,
+            "## {prompt:?}, {start:?}\n{shown}native id {:?}, begins {}\n",
+            terminal.native_id, terminal.has_first_input
+        );
+        assert_eq!(terminal.size, size);
+        assert_eq!(plan.command.stdin, "");
+        assert!(plan.watch.native_id.is_empty() && plan.watch.provider_error.is_empty());
+    }
+    text
+}
+
+#[test]
+fn every_harness_is_put_on_a_terminal_as_recorded() {
+    for name in RUNTIMES.into_iter().chain(["shell"]) {
+        let target = Catalog::builtin().target(name).expect("built in");
+        insta::assert_snapshot!(format!("terminal_{name}"), every_terminal(&target));
+    }
+}
+
+#[test]
+fn a_terminal_says_what_it_is_and_never_that_it_has_no_colours() {
+    let target = Catalog::builtin().target("sh").expect("built in");
+    let variables = [("TERM", "dumb"), ("NO_COLOR", "1"), ("PATH", "/bin")];
+    let check = |locale: Option<(&str, &str)>, expected: &str| {
+        let all = variables.into_iter().chain(locale);
+        let owned = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = target.environment_from(owned);
+        let mut run = invocation(&environment, "");
+        run.mode = Mode::Interactive { size: TerminalSize::DEFAULT };
+        let env = target.plan(&run).expect("plans").command.env;
+        let shown: Vec<_> = env
+            .iter()
+            .filter(|(name, _)| {
+                ["TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "LANG", "LC_ALL"]
+                    .contains(&name.as_str())
+            })
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(shown.join(" "), expected);
+    };
+    let ours = "TERM=xterm-256color TERM_PROGRAM=creel";
+    check(None, &format!("COLORTERM=truecolor LANG=C.UTF-8 {ours}"));
+    check(Some(("LANG", "de_DE.UTF-8")), &format!("COLORTERM=truecolor LANG=de_DE.UTF-8 {ours}"));
+    check(Some(("LC_ALL", "C")), &format!("COLORTERM=truecolor LC_ALL=C {ours}"));
 }
 
 #[test]

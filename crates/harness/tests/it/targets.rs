@@ -15,11 +15,11 @@ fn targets_are_found_by_their_exact_names() {
 
 #[test]
 fn unknown_names_list_what_exists() {
-    insta::assert_snapshot!(check("claud"), @"no runtime is called `claud`; known: claude, codex, copilot, gemini, opencode, pi, qwen, sh");
+    insta::assert_snapshot!(check("claud"), @"no runtime is called `claud`; known: claude, codex, copilot, gemini, opencode, pi, qwen, sh, shell");
     insta::assert_snapshot!(check("sh/x"), @"`sh` has no profile `x`; known: sh, sh/verdict");
     insta::assert_snapshot!(check("pi/x"), @"`pi` has no profile `x`; it has none, `pi` alone is its only target");
     insta::assert_snapshot!(check("claude/"), @"`claude` has no profile ``; known: claude, claude/h55, claude/o55h, claude/o55m, claude/o55xh, claude/s55h, claude/s55m");
-    insta::assert_snapshot!(check(""), @"no runtime is called ``; known: claude, codex, copilot, gemini, opencode, pi, qwen, sh");
+    insta::assert_snapshot!(check(""), @"no runtime is called ``; known: claude, codex, copilot, gemini, opencode, pi, qwen, sh, shell");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::Response;
-use creel_api::host::{SessionsView, StopView, TerminalView, TerminalsView};
+use creel_api::host::{SessionsView, StopView, TerminalEntry, TerminalsView};
 use creel_api::keeper::{Phase, Status};
 use creel_api::layout::LayoutChange;
 use creel_spool::{ReadError, ResolveError, RowFilter, Store};
@@ -141,14 +141,15 @@ pub(crate) async fn terminals(host: Arc<Host>, _call: Call) -> Result<Response, 
     json(&TerminalsView { terminals })
 }
 
-fn terminal(run: creel_api::host::RunEntry, status: Option<&Status>) -> TerminalView {
-    TerminalView {
+fn terminal(run: creel_api::host::RunEntry, status: Option<&Status>) -> TerminalEntry {
+    TerminalEntry {
         run,
         phase: status.map(|status| phase(status.phase).to_owned()),
         agent_pid: status.map(|status| status.agent_pid),
         keeper_starts: status.map(|status| status.keeper_starts),
         output_bytes: status.map(|status| status.output_bytes),
         dropped_bytes: status.map(|status| status.dropped_bytes),
+        terminal: status.and_then(|status| status.terminal.clone()),
     }
 }
 

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::thread;
 
-use creel_api::plan::Command;
+use creel_api::plan::{Command, TerminalPlan};
 use creel_sys::cgroup::Cgroup;
-use creel_sys::spawn::{SessionChild, SessionCommand, spawn_session};
+use creel_sys::pty::{Pty, Size};
+use creel_sys::spawn::{SessionChild, SessionCommand, spawn_on_terminal, spawn_session};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::inherited::duplicate;
@@ -18,17 +18,11 @@ use crate::say::say;
 /// What the holder removes when the run is over.
 #[derive(Debug)]
 pub(super) struct Agent {
-    pub(super) socket: PathBuf,
     pub(super) cgroup: Option<Cgroup>,
 }
 
 impl Agent {
     pub(super) fn clean_up(&self) {
-        if let Err(error) = std::fs::remove_file(&self.socket)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            say!("creel hold: can't remove {}: {error}", self.socket.display());
-        }
         if let Some(group) = &self.cgroup
             && let Err(error) = group.remove()
         {
@@ -41,27 +35,65 @@ impl Agent {
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) child: SessionChild,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
+    pub(super) output: Output,
     /// The group that it could be put into.
     pub(super) cgroup: Option<Cgroup>,
 }
 
-/// Starts a command with pipes, in a group if that can be done.
-pub(super) fn start(command: &Command, cgroup: Option<Cgroup>) -> io::Result<Started> {
-    let (stdout, stdout_end) = io::pipe()?;
-    let (stderr, stderr_end) = io::pipe()?;
-    let stdin = stdin_of(&command.stdin)?;
-    let outputs = (OwnedFd::from(stdout_end), OwnedFd::from(stderr_end));
+/// Our ends of what the agent writes to.
+#[derive(Debug)]
+pub(super) enum Output {
+    Pipes {
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+    },
+    /// The slave is kept open as well: an agent that closes all of its own for a moment is not at
+    /// its end, and the master of a terminal without any slave would wake its reader for ever.
+    Terminal {
+        master: OwnedFd,
+        _slave: OwnedFd,
+    },
+}
+
+/// The agent's ends.
+struct Ends {
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+}
+
+fn open(command: &Command, terminal: Option<&TerminalPlan>) -> io::Result<(Output, Ends)> {
+    let Some(terminal) = terminal else {
+        let (stdout, stdout_end) = io::pipe()?;
+        let (stderr, stderr_end) = io::pipe()?;
+        let stdin = stdin_of(&command.stdin)?;
+        let ends = Ends { stdin, stdout: stdout_end.into(), stderr: stderr_end.into() };
+        return Ok((Output::Pipes { stdout: stdout.into(), stderr: stderr.into() }, ends));
+    };
+    let size = Size { columns: terminal.size.columns, lines: terminal.size.lines };
+    let Pty { master, slave } = Pty::open(size)?;
+    let ends =
+        Ends { stdin: duplicate(&slave)?, stdout: duplicate(&slave)?, stderr: duplicate(&slave)? };
+    Ok((Output::Terminal { master, _slave: slave }, ends))
+}
+
+/// Starts a command with pipes or on a terminal, in a group if that can be done.
+pub(super) fn start(
+    command: &Command,
+    terminal: Option<&TerminalPlan>,
+    cgroup: Option<Cgroup>,
+) -> io::Result<Started> {
+    let (output, ends) = open(command, terminal)?;
     let spawn = |cgroup: Option<&Cgroup>| {
-        spawn_session(SessionCommand {
+        let start = if terminal.is_some() { spawn_on_terminal } else { spawn_session };
+        start(SessionCommand {
             program: command.program.clone(),
             args: command.args.iter().map(OsString::from).collect(),
             env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd: command.cwd.clone(),
-            stdin: duplicate(&stdin)?,
-            stdout: duplicate(&outputs.0)?,
-            stderr: duplicate(&outputs.1)?,
+            stdin: duplicate(&ends.stdin)?,
+            stdout: duplicate(&ends.stdout)?,
+            stderr: duplicate(&ends.stderr)?,
             inherited: Vec::new(),
             cgroup: cgroup.map(Cgroup::join_file).transpose()?,
         })
@@ -76,7 +108,7 @@ pub(super) fn start(command: &Command, cgroup: Option<Cgroup>) -> io::Result<Sta
         }
         Err(error) => return Err(error),
     };
-    Ok(Started { child, stdout: stdout.into(), stderr: stderr.into(), cgroup })
+    Ok(Started { child, output, cgroup })
 }
 
 fn remove(cgroup: Option<Cgroup>) {

@@ -4,18 +4,22 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use creel_sys::Deadline;
+use creel_sys::passing::send_with_fd;
 use creel_sys::process::Signal;
 use creel_sys::spawn::{InheritedFd, SessionChild, SessionCommand, spawn_session};
 
 use crate::control::{Ask, MAX_ASK_BYTES, State};
+use crate::hold::agent::Output;
+use crate::hold::programs::{Fate, Program, Programs};
 use crate::hold::sweep::KeeperPid;
 use crate::inherited::{self, duplicate};
 use crate::lines::{Filled, Lines};
+use crate::progress::Progress;
 use crate::say::say;
 
 /// A keeper that lived this long was well: the next one starts at once.
@@ -33,8 +37,8 @@ pub(super) struct Kept {
     pub(super) order: OwnedFd,
     pub(super) lease: OwnedFd,
     pub(super) listener: OwnedFd,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
+    pub(super) output: Output,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
@@ -44,12 +48,15 @@ struct Keeper {
     control: Option<UnixStream>,
     lines: Lines,
     started: Instant,
+    program: Program,
+    /// True once it said that it keeps the run.
+    is_here: bool,
 }
 
 /// Starts keepers and talks to the living one.
 #[derive(Debug)]
 pub(super) struct Attendant {
-    exe: PathBuf,
+    programs: Programs,
     kept: Kept,
     pid: KeeperPid,
     keeper: Option<Keeper>,
@@ -58,9 +65,9 @@ pub(super) struct Attendant {
 }
 
 impl Attendant {
-    pub(super) fn new(exe: PathBuf, kept: Kept, pid: KeeperPid) -> Self {
+    pub(super) fn new(programs: Programs, kept: Kept, pid: KeeperPid) -> Self {
         let due = Some(Deadline::after(Duration::ZERO));
-        Self { exe, kept, pid, keeper: None, due, pause: FIRST_PAUSE }
+        Self { programs, kept, pid, keeper: None, due, pause: FIRST_PAUSE }
     }
 
     /// Returns the socket to poll.
@@ -79,41 +86,54 @@ impl Attendant {
             return;
         }
         self.due = None;
-        match self.start() {
+        let program = self.programs.next();
+        match self.start(program.clone()) {
             Ok(keeper) => {
                 self.keeper = Some(keeper);
                 state.keeper_starts += 1;
                 self.tell(state);
             }
             Err(error) => {
-                say!("creel hold: can't start a keeper: {error}");
+                say!("creel hold: can't start a keeper of {}: {error}", program.path.display());
+                self.programs.ended(&program, Fate::NeverHere);
                 self.start_later();
             }
         }
     }
 
-    fn start(&self) -> io::Result<Keeper> {
+    fn start(&self, program: Program) -> io::Result<Keeper> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         theirs.set_nonblocking(true)?;
         let inherit =
             |fd: &OwnedFd, number| io::Result::Ok(InheritedFd { fd: duplicate(fd)?, number });
         let command = SessionCommand {
-            program: self.exe.clone(),
+            program: program.path.clone(),
             args: vec![OsString::from("keep")],
             env: std::env::vars_os().collect(),
             cwd: PathBuf::from("/"),
             stdin: File::open("/dev/null")?.into(),
             stdout: duplicate(io::stderr())?,
             stderr: duplicate(io::stderr())?,
-            inherited: vec![
-                inherit(&self.kept.order, inherited::ORDER)?,
-                inherit(&self.kept.lease, inherited::LEASE)?,
-                InheritedFd { fd: theirs.into(), number: inherited::CONTROL },
-                inherit(&self.kept.listener, inherited::LISTENER)?,
-                inherit(&self.kept.stdout, inherited::STDOUT)?,
-                inherit(&self.kept.stderr, inherited::STDERR)?,
-            ],
+            inherited: {
+                let mut inherited = vec![
+                    inherit(&self.kept.order, inherited::ORDER)?,
+                    inherit(&self.kept.lease, inherited::LEASE)?,
+                    InheritedFd { fd: theirs.into(), number: inherited::CONTROL },
+                    inherit(&self.kept.listener, inherited::LISTENER)?,
+                ];
+                match &self.kept.output {
+                    Output::Pipes { stdout, stderr } => {
+                        inherited.push(inherit(stdout, inherited::STDOUT)?);
+                        inherited.push(inherit(stderr, inherited::STDERR)?);
+                    }
+                    Output::Terminal { master, .. } => {
+                        inherited.push(inherit(master, inherited::TERMINAL)?);
+                        inherited.push(inherit(self.kept.progress.fd(), inherited::PROGRESS)?);
+                    }
+                }
+                inherited
+            },
             cgroup: None,
         };
         let mut started = None;
@@ -128,6 +148,8 @@ impl Attendant {
             control: Some(ours),
             lines: Lines::new(MAX_ASK_BYTES),
             started: Instant::now(),
+            program,
+            is_here: false,
         })
     }
 
@@ -138,6 +160,21 @@ impl Attendant {
         let sent = serde_json::to_vec(state).map_err(io::Error::from).and_then(|mut line| {
             line.push(b'\n');
             control.write_all(&line)
+        });
+        if let Err(error) = sent {
+            say!("creel hold: the keeper doesn't listen: {error}");
+            keeper.give_up();
+        }
+    }
+
+    /// Has this and every further keeper listen on another socket.
+    pub(super) fn listen(&mut self, listener: UnixListener, state: &State) {
+        self.kept.listener = listener.into();
+        let Some(keeper) = &mut self.keeper else { return };
+        let Some(control) = &keeper.control else { return };
+        let sent = serde_json::to_vec(state).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            send_with_fd(control, &line, &self.kept.listener)
         });
         if let Err(error) = sent {
             say!("creel hold: the keeper doesn't listen: {error}");
@@ -158,9 +195,15 @@ impl Attendant {
         }
         let Some(mut keeper) = self.keeper.take() else { return Vec::new() };
         let last_words = keeper.hear();
-        if keeper.started.elapsed() >= WELL_AFTER {
-            self.pause = FIRST_PAUSE;
-        }
+        let fate = match keeper.started.elapsed() {
+            lived if lived >= WELL_AFTER => {
+                self.pause = FIRST_PAUSE;
+                Fate::Well
+            }
+            _ if keeper.is_here => Fate::DiedYoung,
+            _ => Fate::NeverHere,
+        };
+        self.programs.ended(&keeper.program, fate);
         self.start_later();
         last_words
     }
@@ -175,7 +218,9 @@ impl Keeper {
     fn hear(&mut self) -> Vec<Ask> {
         let mut asks = Vec::new();
         let Some(control) = &mut self.control else { return asks };
+        let is_here = &mut self.is_here;
         let filled = self.lines.fill(control, |line| match Ask::decode(line) {
+            Some(Ask::Here) => *is_here = true,
             Some(ask) => asks.push(ask),
             None => say!("creel hold: the keeper said something else than it may"),
         });

@@ -1,27 +1,24 @@
 //! From inherited descriptors to a running agent.
 
 use std::io;
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use creel_api::keeper::socket_name;
 use creel_sys::exit::become_subreaper;
 use creel_sys::process::{ProcessIdentity, Signal};
-use creel_sys::runtime_dir::{RuntimeDir, RuntimeDirError};
 use creel_sys::session::SessionQuery;
 use creel_sys::signal::PendingSignals;
-use creel_sys::socket::{BindError, bind_listener};
 use thiserror::Error;
 
-use crate::control::{State, Tree};
+use crate::control::{HOLDER_VERSION, State, Tree};
 use crate::hold::agent::{self, Agent};
 use crate::hold::attendant::{Attendant, Kept};
+use crate::hold::place::{Place, PlaceError};
+use crate::hold::programs::Programs;
 use crate::hold::sweep::{KeeperPid, Sweeps};
 use crate::hold::{Holder, diagnosis, group};
 use crate::inherited;
 use crate::order::Order;
-use crate::say::say;
+use crate::progress::Progress;
 
 /// Why the agent was not started.
 #[derive(Debug, Error)]
@@ -32,12 +29,9 @@ pub(super) enum StartError {
     /// The process can't be made fit to hold.
     #[error("can't prepare to hold the run")]
     Prepare(#[source] io::Error),
-    /// No place for the socket.
-    #[error("can't make a place for the run's socket")]
-    RuntimeDir(#[source] RuntimeDirError),
-    /// The socket can't be made.
-    #[error("can't open the run's socket")]
-    Bind(#[source] BindError),
+    /// There is no socket.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// The agent can't be run; the text says what stands in the way.
     #[error("{0}")]
     Agent(String),
@@ -50,19 +44,21 @@ pub(super) fn start() -> Result<Holder, StartError> {
     let order = Order::read(&order_fd).map_err(StartError::Order)?;
 
     // Blocked before any thread is started, so that none of them is ended by one.
-    let signals = [Signal::CHILD, Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT];
+    let signals =
+        [Signal::CHILD, Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT, Signal::USR1];
     let signals = PendingSignals::block(&signals).map_err(StartError::Prepare)?;
     become_subreaper().map_err(StartError::Prepare)?;
     let holder = ProcessIdentity::current().map_err(StartError::Prepare)?;
     let mut query = SessionQuery::new(order.session_id()).map_err(StartError::Prepare)?;
 
-    let (socket, listener) = listen(order.run_id())?;
+    let progress = Progress::create().map_err(StartError::Prepare)?;
+    let (place, listener) = Place::take(order.run_id())?;
     let cgroup = group::make(order.run_id(), order.grouping);
-    let started = match agent::start(&order.plan.command, cgroup) {
+    let started = match agent::start(&order.plan.command, order.plan.terminal.as_ref(), cgroup) {
         Ok(started) => started,
         Err(error) => {
             let reason = diagnosis::why(&order.plan.command, &error);
-            remove_socket(&socket);
+            place.leave();
             return Err(StartError::Agent(reason));
         }
     };
@@ -75,14 +71,16 @@ pub(super) fn start() -> Result<Holder, StartError> {
         order: order_fd,
         lease,
         listener: listener.into(),
-        stdout: started.stdout,
-        stderr: started.stderr,
+        output: started.output,
+        progress,
     };
     Ok(Holder {
         signals,
+        place,
         sweeps: Sweeps::new(query, keeper_pid.clone()),
-        attendant: Attendant::new(order.exe, kept, keeper_pid),
+        attendant: Attendant::new(Programs::new(order.installed), kept, keeper_pid),
         state: State {
+            version: HOLDER_VERSION,
             agent: started.child.identity,
             holder,
             cgroup: started.cgroup.as_ref().map(|group| group.dir().display().to_string()),
@@ -91,22 +89,8 @@ pub(super) fn start() -> Result<Holder, StartError> {
             keeper_starts: 0,
             is_leaving: false,
         },
-        agent: Agent { socket, cgroup: started.cgroup },
+        agent: Agent { cgroup: started.cgroup },
         grace: Duration::from_millis(order.plan.watch.end_grace_ms),
         is_over: false,
     })
-}
-
-fn listen(run_id: &str) -> Result<(PathBuf, UnixListener), StartError> {
-    let path = RuntimeDir::open()
-        .and_then(|dir| dir.socket_path(&socket_name(run_id)))
-        .map_err(StartError::RuntimeDir)?;
-    let listener = bind_listener(&path).map_err(StartError::Bind)?;
-    Ok((path, listener))
-}
-
-fn remove_socket(path: &Path) {
-    if let Err(error) = std::fs::remove_file(path) {
-        say!("creel hold: can't remove {}: {error}", path.display());
-    }
 }

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use creel_api::keeper::Reply;
 use creel_record::EndReason;
 use creel_sys::session::Suspect;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -32,6 +33,14 @@ pub(super) enum Note {
     Ended(Option<EndReason>),
     /// What follows the run was started, or there is nothing.
     Followed,
+    /// The terminal's answer to a client of the socket, and bytes that follow it.
+    Answer { by: u64, reply: Box<Reply>, body: Vec<u8> },
+    /// The terminal can't be read any more.
+    TerminalFailed,
+    /// Every viewer was told of the end, or took too long.
+    TerminalDone,
+    /// Everything is on disk for the next keeper.
+    HandoverReady,
     /// Without a holder: these outlived an attempt to end the tree; none is the proof of its death.
     Orphans(Vec<Suspect>),
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,10 @@ use super::queue::{Item, Queue, Stream};
 use super::transcript::{MAX_RAW_BYTES, Transcript};
 use crate::order::{Order, output_dir};
 use crate::output::OutputLog;
+use crate::progress::Left;
 use crate::say::say;
+use crate::screen::checkpoint::{self, Checkpoint};
+use crate::screen::marks::{Mark, Marks};
 
 /// Pause after a failure before the disk is tried again; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -35,8 +38,13 @@ pub(super) struct Disk {
     /// Output that did not get into the transcript since the last entry that did.
     lost: Lost,
     is_failing: bool,
-    /// False where nobody wants the raw output kept, in the transcript no more than in the log.
+    /// False where nobody wants the raw output kept, in the transcript no more than in the log;
+    /// and of terminals, whose screens no transcript can show.
     keeps_raw: bool,
+    fs: Arc<dyn Fs>,
+    run_dir: PathBuf,
+    /// Of a run that has a terminal.
+    marks: Option<Part<Marks>>,
 }
 
 #[derive(Debug, Default)]
@@ -100,11 +108,23 @@ impl<T> Part<T> {
 impl Disk {
     /// Opens both files and writes how this keeper begins. Returns the position behind the last
     /// byte of output that was written.
-    pub(super) fn open(fs: &Arc<dyn Fs>, order: &Order, queue: Queue, bell: Bell) -> (Self, u64) {
+    ///
+    /// `left` is how the keeper before left off, where that is known.
+    pub(super) fn open(
+        fs: &Arc<dyn Fs>,
+        order: &Order,
+        (queue, bell): (Queue, Bell),
+        left: Option<Left>,
+    ) -> (Self, u64) {
         let watch = &order.plan.watch;
-        let output =
+        let mut output =
             OutputLog::open(Arc::clone(fs), output_dir(&order.run_dir), watch.output_bytes);
-        let offset = output.as_ref().map_or(0, OutputLog::end);
+        let mut offset = output.as_ref().map_or(0, OutputLog::end);
+        if let (Some(Left::At(at)), Ok(output)) = (left, &mut output) {
+            // What is missing up to there is a gap of known length.
+            offset = offset.max(at);
+            output.go_on();
+        }
         let transcript = Transcript::open(
             Arc::clone(fs),
             order.thread_path.clone(),
@@ -122,8 +142,18 @@ impl Disk {
             stderr: Vec::new(),
             lost: Lost::default(),
             is_failing: false,
-            keeps_raw: watch.output_bytes > 0,
+            keeps_raw: watch.output_bytes > 0 && order.plan.terminal.is_none(),
+            fs: Arc::clone(fs),
+            run_dir: order.run_dir.clone(),
+            marks: None,
         };
+        if order.plan.terminal.is_some() && watch.output_bytes > 0 {
+            let (marks, error) = Part::new(Marks::open(Arc::clone(fs), &order.run_dir));
+            disk.marks = Some(marks);
+            if let Some(error) = error {
+                disk.say_failed(&error);
+            }
+        }
         if let Some(error) = output_error.or(transcript_error) {
             disk.say_failed(&error);
         }
@@ -162,6 +192,11 @@ impl Disk {
                     self.write(stream, offset, &bytes);
                     self.queue.written(bytes.len());
                 }
+                Some(Item::Mark(mark)) => self.mark(mark),
+                Some(Item::Checkpoint(checkpoint)) => {
+                    self.save(&checkpoint);
+                    self.queue.saved();
+                }
                 Some(Item::Dropped { len_bytes }) => {
                     self.flush_lines();
                     self.lost.slow_bytes += len_bytes;
@@ -194,8 +229,33 @@ impl Disk {
         self.add_raw(stream, &whole);
     }
 
+    fn mark(&mut self, mark: Mark) {
+        let Some(part) = &mut self.marks else { return };
+        let Some(marks) = part.get() else { return };
+        match marks.add(mark) {
+            Ok(()) => part.went_well(),
+            Err(error) => {
+                part.failed();
+                say!("creel keep: the times stopped: {error}");
+                self.say_failed(&error);
+            }
+        }
+    }
+
+    /// Replaces the checkpoint. One that can't be written leaves the one before, from which the
+    /// next keeper has more to read again.
+    fn save(&mut self, checkpoint: &Checkpoint) {
+        if let Err(error) = checkpoint::write(self.fs.as_ref(), &self.run_dir, checkpoint) {
+            say!("creel keep: the screen was not written down: {error}");
+            self.say_failed(&error);
+        }
+    }
+
     /// Returns the whole lines that `bytes` complete, or all of an overlong line.
     fn take_lines(&mut self, stream: Stream, bytes: &[u8]) -> Vec<u8> {
+        if !self.keeps_raw {
+            return Vec::new();
+        }
         let line = match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,

@@ -19,6 +19,7 @@ use creel_sys::session::{Proof, Suspect};
 
 use super::Keeper;
 use super::recorder::{Job, Verdict};
+use super::terminal::TerminalAsk;
 use crate::control::{Ask, Tree};
 use crate::hold::to_survivor;
 use crate::say::say;
@@ -43,6 +44,9 @@ impl Keeper {
         if self.phase == Phase::Ending && self.state.tree == Tree::Dead {
             self.phase = Phase::Draining;
             self.phase_due = Some(Deadline::after(PIPES_WITHIN));
+            if let Some(terminal) = &self.terminal {
+                terminal.ask(TerminalAsk::Finish { exit: self.state.exit });
+            }
         }
         let is_late = self.phase_due.is_some_and(Deadline::is_past);
         match self.phase {
@@ -115,11 +119,24 @@ impl Keeper {
     }
 
     pub(super) fn followed(&mut self) {
-        self.ask_holder(Ask::Leave);
-        if self.control.is_none() {
-            self.clean_up();
+        self.is_followed = true;
+        self.leave_if_done();
+    }
+
+    pub(super) fn terminal_done(&mut self) {
+        self.is_terminal_done = true;
+        self.leave_if_done();
+    }
+
+    /// Leaves once the record is written and every viewer was told of the end.
+    fn leave_if_done(&mut self) {
+        if self.is_followed && (self.terminal.is_none() || self.is_terminal_done) {
+            self.ask_holder(Ask::Leave);
+            if self.control.is_none() {
+                self.clean_up();
+            }
+            self.leave = Some(ExitCode::SUCCESS);
         }
-        self.leave = Some(ExitCode::SUCCESS);
     }
 
     pub(super) fn take_orphans(&mut self, survivors: &[Suspect]) {

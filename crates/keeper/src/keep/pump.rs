@@ -39,6 +39,18 @@ pub(super) struct Counts {
     pub(super) dropped: AtomicU64,
 }
 
+impl Counts {
+    /// Says how far the output is read.
+    pub(super) fn reach(&self, offset: u64) {
+        self.offset.store(offset, Ordering::Relaxed);
+    }
+
+    /// Says that output was dropped.
+    pub(super) fn drop_bytes(&self, len_bytes: u64) {
+        self.dropped.fetch_add(len_bytes, Ordering::Relaxed);
+    }
+}
+
 /// Reads both pipes on a thread of its own.
 pub(super) struct Pump {
     pub(super) pipes: Vec<(Stream, File)>,

@@ -8,12 +8,18 @@ use std::time::Duration;
 use creel_api::transcript::Content;
 use creel_sys::Deadline;
 
+use crate::screen::checkpoint::Checkpoint;
+use crate::screen::marks::Mark;
+
 /// The most bytes that wait: sixteen reads of a full pipe.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
 
 /// Once bytes were dropped, as little must wait before more are taken, so that a slow disk makes
 /// few gaps.
 const RESUME_BELOW_BYTES: usize = MAX_QUEUED_BYTES / 2;
+
+/// The most marks that wait: a disk that takes none for so long misses nothing by more.
+const MAX_QUEUED_MARKS: usize = 4096;
 
 /// One of the agent's output streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +44,10 @@ pub(super) enum Item {
     Chunk { stream: Stream, offset: u64, bytes: Vec<u8> },
     /// Output that is not here because the disk was too slow.
     Dropped { len_bytes: u64 },
+    /// When output of a terminal came, and how large it was.
+    Mark(Mark),
+    /// A terminal's screen behind all output before.
+    Checkpoint(Box<Checkpoint>),
     /// The last entries of the run's transcript; nothing comes after them.
     Finish(Vec<Content>),
 }
@@ -49,6 +59,7 @@ struct State {
     pending_bytes: usize,
     dropped_bytes: u64,
     is_dropping: bool,
+    is_saving: bool,
 }
 
 /// The queue; clones are the same one.
@@ -73,6 +84,44 @@ impl Queue {
         drop(state);
         self.shared.1.notify_all();
         Pushed::Queued
+    }
+
+    /// Adds a mark. Never waits.
+    pub(super) fn mark(&self, mark: Mark) {
+        let mut state = self.state();
+        let is_mark = |item: &&Item| matches!(item, Item::Mark(_));
+        if state.items.len() < MAX_QUEUED_MARKS
+            || state.items.iter().filter(is_mark).count() < MAX_QUEUED_MARKS
+        {
+            state.items.push_back(Item::Mark(mark));
+        }
+        drop(state);
+        self.shared.1.notify_all();
+    }
+
+    /// Adds a screen, in the place of one that waits. Never waits.
+    pub(super) fn checkpoint(&self, checkpoint: Checkpoint) {
+        let mut state = self.state();
+        state.items.retain(|item| !matches!(item, Item::Checkpoint(_)));
+        state.items.push_back(Item::Checkpoint(Box::new(checkpoint)));
+        state.is_saving = true;
+        drop(state);
+        self.shared.1.notify_all();
+    }
+
+    /// Says that the screen which was popped is written, or not.
+    pub(super) fn saved(&self) {
+        let mut state = self.state();
+        state.is_saving = state.items.iter().any(|item| matches!(item, Item::Checkpoint(_)));
+        drop(state);
+        self.shared.1.notify_all();
+    }
+
+    /// Waits until everything is written, screens too.
+    pub(super) fn wait_empty(&self, within: Duration) {
+        let is_busy = |state: &mut State| state.pending_bytes > 0 || state.is_saving;
+        // What is not written in time is a gap that the next keeper finds.
+        drop(self.shared.1.wait_timeout_while(self.state(), within, is_busy));
     }
 
     /// Adds the last entries.
@@ -147,6 +196,8 @@ mod tests {
                 format!("{} at {offset}", bytes.len())
             }
             Item::Dropped { len_bytes } => format!("{len_bytes} dropped"),
+            Item::Mark(mark) => format!("a mark at {}", mark.offset),
+            Item::Checkpoint(checkpoint) => format!("a screen at {}", checkpoint.offset),
             Item::Finish(entries) => format!("{} last entries", entries.len()),
         })
     }

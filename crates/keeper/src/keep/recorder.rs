@@ -21,6 +21,7 @@ use creel_sys::os_fs::OsFs;
 
 use super::bell::{Bell, Note};
 use super::follow::Follow;
+use super::leaving::Leaving;
 use crate::mint::draft;
 use crate::order::Order;
 use crate::say::say;
@@ -71,14 +72,17 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread; `fds` are the inherited order and lease.
+    /// Starts the thread; `fds` are the inherited order and lease. Returns where its jobs go, and
+    /// what ends its tries to start what follows.
     pub(super) fn start(
         order: &Order,
         ids: (SessionId, RunId),
         fds: (OwnedFd, OwnedFd),
         bell: Bell,
-    ) -> io::Result<Sender<Job>> {
+    ) -> io::Result<(Sender<Job>, Leaving)> {
         let (sender, jobs) = channel();
+        let follow = Follow::new(order, ids, fds);
+        let leaving = follow.leaving();
         let mut recorder = Self {
             jobs,
             bell,
@@ -86,7 +90,7 @@ impl Recorder {
             session_id: ids.0,
             run_id: ids.1,
             watch: order.plan.watch.clone(),
-            follow: Follow::new(order, ids, fds),
+            follow,
             store: None,
             is_failing: false,
         };
@@ -95,7 +99,7 @@ impl Recorder {
                 recorder.take(job);
             }
         })?;
-        Ok(sender)
+        Ok((sender, leaving))
     }
 
     fn take(&mut self, job: Job) {
@@ -125,7 +129,8 @@ impl Recorder {
             }
             Job::Follow { holder_pid } => {
                 if let Some(store) = self.store() {
-                    self.follow.run(&store, holder_pid);
+                    let bell = self.bell.clone();
+                    self.follow.run(&store, holder_pid, |why| bell.ring(Note::Record(why)));
                 }
                 self.bell.ring(Note::Followed);
             }

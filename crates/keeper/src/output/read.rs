@@ -26,11 +26,25 @@ pub struct Piece {
 /// # Errors
 /// When the log can't be read.
 pub fn tail(output_dir: &Path, max_bytes: u64) -> io::Result<Vec<Piece>> {
+    read_back(output_dir, (max_bytes, 0))
+}
+
+/// Reads what the output log in `output_dir` holds behind the position `offset`, oldest piece
+/// first.
+///
+/// # Errors
+/// When the log can't be read.
+pub fn since(output_dir: &Path, offset: u64) -> io::Result<Vec<Piece>> {
+    read_back(output_dir, (u64::MAX, offset))
+}
+
+/// Reads from the end until so many bytes are read, or a position is reached.
+fn read_back(output_dir: &Path, (max_bytes, first): (u64, u64)) -> io::Result<Vec<Piece>> {
     let all = segments(&OsFs, output_dir)?;
     let mut left = max_bytes;
     let mut newest_first = Vec::new();
     for segment in all.iter().rev() {
-        if left == 0 {
+        if left == 0 || segment.end() <= first {
             break;
         }
         let file = match OsFs.open(&segment.path(output_dir), OpenHow::Read) {
@@ -39,7 +53,7 @@ pub fn tail(output_dir: &Path, max_bytes: u64) -> io::Result<Vec<Piece>> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => break,
             Err(error) => return Err(error),
         };
-        let wanted = segment.len_bytes.min(left);
+        let wanted = segment.len_bytes.min(left).min(segment.end() - first);
         let skipped = segment.len_bytes - wanted;
         let mut bytes = vec![0; usize::try_from(wanted).map_err(io::Error::other)?];
         let mut done = 0;

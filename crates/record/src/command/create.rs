@@ -10,6 +10,7 @@ use crate::limits::{
 };
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::words::Mode;
 
 /// Checks the bounds of a creation.
 ///
@@ -22,7 +23,10 @@ pub fn check(created: &SessionCreated) -> Result<(), Refusal> {
             line(what, name, MAX_NAME_BYTES)?;
         }
     }
-    prompt(&created.prompt)?;
+    // A person at a terminal may begin with nothing.
+    if created.mode != Mode::Interactive || !created.prompt.is_empty() {
+        prompt(&created.prompt)?;
+    }
     line("working directory", &created.cwd, MAX_PATH_BYTES)?;
     if let Some(title) = &created.title {
         line("title", title, MAX_TITLE_BYTES)?;

@@ -35,7 +35,7 @@ impl From<EndReason> for AskedEnd {
 ///
 /// # Errors
 /// When the reason is one that only an exit can give, `interrupt` finds nothing to interrupt or
-/// brings no prompt, a result has no run to stand on or comes second, or the session is discarded.
+/// brings no prompt or finds its run being ended already, a result has no run to stand on or comes second, or the session is discarded.
 pub fn request_end(session: &Session, asked: &AskedEnd) -> Result<Verdict<()>, Refusal> {
     let AskedEnd { reason, result, follow_up } = asked;
     let reason = *reason;
@@ -81,8 +81,11 @@ fn check_follow_up(session: &Session, follow_up: Option<&FollowUp>) -> Result<()
     if session.mode == Mode::Interactive {
         return Err(Refusal::WrongMode { session: session.id, mode: session.mode, verb });
     }
-    if session.live_run().is_none() {
+    let Some(run) = session.live_run() else {
         return Err(Refusal::WrongState { session: session.id, state: session.work_state(), verb });
+    };
+    if let Some(reason) = run.end_requested {
+        return Err(Refusal::BeingEnded { session: session.id, number: run.number, reason });
     }
     prompt(follow_up.map_or("", |f| &f.prompt))
 }

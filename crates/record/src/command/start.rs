@@ -9,7 +9,7 @@ use crate::limits::MAX_MACHINE_ID_BYTES;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::time::Timestamp;
-use crate::words::{Authority, Cause};
+use crate::words::{Authority, Cause, Mode};
 
 /// A run somebody wants.
 #[derive(Clone, Debug)]
@@ -37,6 +37,7 @@ pub fn start(session: &Session, start: Start) -> Result<RunStarted, Refusal> {
     may_start(session)?;
     let is_intended = session.intent.as_ref().is_some_and(|i| i.run_id == start.run_id);
     match &start.prompt {
+        Some(text) if text.is_empty() && session.mode == Mode::Interactive => {}
         Some(text) => prompt(text)?,
         None if is_intended => {}
         None => return Err(Refusal::Empty { what: "prompt" }),

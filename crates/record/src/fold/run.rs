@@ -9,9 +9,10 @@ use crate::limits::{
     MAX_CGROUP_BYTES, MAX_NAME_BYTES, MAX_NATIVE_ID_BYTES, MAX_OPEN_QUESTIONS, MAX_RECENT_RUNS,
     encoded_len,
 };
+use crate::question::Question;
 use crate::run::{ResultRef, Run};
 use crate::session::{Completion, Intent, Pending, Session};
-use crate::words::{Cause, Disposition, QuestionKind, Retention};
+use crate::words::{Cause, Disposition, EndReason, QuestionKind, Retention};
 
 impl Session {
     pub(super) fn intend(&mut self, data: &RunIntended, cursor: &Cursor<'_>) {
@@ -137,7 +138,8 @@ impl Session {
     pub(super) fn returned(&mut self, data: &RunReturned, cursor: &Cursor<'_>) {
         let is_current = self.current_run().is_some_and(|r| r.id == data.run_id);
         let Some(run) = self.runs.iter_mut().find(|r| r.id == data.run_id) else { return };
-        let is_late = !is_current || !run.is_live() || run.turn_id != data.turn_id;
+        let is_ruled = run.end_requested.is_some_and(EndReason::stands_against_a_return);
+        let is_late = !is_current || !run.is_live() || run.turn_id != data.turn_id || is_ruled;
         let result = ResultRef {
             event_id: cursor.event_id,
             turn_id: data.turn_id,
@@ -155,9 +157,23 @@ impl Session {
         if !is_late {
             self.completion = Some(Completion::Returned(data.disposition));
             self.pending.wake_at = None;
-            // A question of a turn that returned needs no answer any more.
-            self.questions
-                .retain(|q| !(q.kind == QuestionKind::Blocking && q.run_id == Some(data.run_id)));
+            self.settle_questions(data);
+        }
+    }
+
+    /// An answer that nobody took stays owed. A turn that rests still wants what it asked; one that
+    /// finished needs no answer any more.
+    fn settle_questions(&mut self, data: &RunReturned) {
+        let is_own = |q: &Question| {
+            q.is_open() && q.kind == QuestionKind::Blocking && q.run_id == Some(data.run_id)
+        };
+        match data.disposition {
+            Disposition::Finish => self.questions.retain(|q| !is_own(q)),
+            Disposition::Await => {
+                for question in self.questions.iter_mut().filter(|q| is_own(q)) {
+                    question.kind = QuestionKind::Deferred;
+                }
+            }
         }
     }
 

@@ -189,6 +189,12 @@ impl<'a> LineReader<'a> {
         Self { stream, buffer: Vec::new(), max_bytes }
     }
 
+    /// Returns what was read behind the last line.
+    #[must_use]
+    pub fn into_rest(self) -> Vec<u8> {
+        self.buffer
+    }
+
     /// Returns the next line without its newline; `None` when the peer closed between lines.
     /// After a time-out what came so far is kept, and the next call goes on.
     pub fn next_line(&mut self, within: Duration) -> Result<Option<Vec<u8>>, LineError> {

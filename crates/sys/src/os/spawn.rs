@@ -86,6 +86,26 @@ impl AsFd for SessionChild {
 /// Fails with the error of `exec` when the program can't be run, and with that of the cgroup when
 /// it can't be joined; nothing is left running then.
 pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
+    spawn(command, Terminal::None)
+}
+
+/// Starts a program as [`spawn_session`] does, with the terminal that its standard input is as the
+/// controlling one of its session.
+///
+/// # Errors
+/// As [`spawn_session`], and when standard input is no terminal or controls another session.
+pub fn spawn_on_terminal(command: SessionCommand) -> io::Result<SessionChild> {
+    spawn(command, Terminal::StandardInput)
+}
+
+/// Which terminal controls the new session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Terminal {
+    None,
+    StandardInput,
+}
+
+fn spawn(command: SessionCommand, terminal: Terminal) -> io::Result<SessionChild> {
     let inherited = Inherited::new(&command.inherited)?;
     let program = Program::new(&command)?;
     let (failure, report) = failure_pipe(inherited.above)?;
@@ -96,13 +116,16 @@ pub fn spawn_session(command: SessionCommand) -> io::Result<SessionChild> {
         .stdin(command.stdin)
         .stdout(command.stdout)
         .stderr(command.stderr);
-    let moves = inherited.moves();
-    let cgroup = command.cgroup.as_ref().map(AsRawFd::as_raw_fd);
+    let place = Place {
+        moves: inherited.moves(),
+        cgroup: command.cgroup.as_ref().map(AsRawFd::as_raw_fd),
+        terminal,
+    };
     let report_number = report.as_raw_fd();
     // SAFETY: the closure runs between fork and exec. It makes system calls only, on numbers and
     // texts that were laid out before: no allocation, no lock, no panic.
     unsafe {
-        child.pre_exec(move || become_program((&moves, cgroup), &program, report_number));
+        child.pre_exec(move || become_program(&place, &program, report_number));
     }
     let pid = i32::try_from(child.spawn()?.id()).map_err(|_| io::ErrorKind::InvalidData)?;
     // The child is not reaped yet, so that even if it ended, its pid is still its own.
@@ -164,12 +187,8 @@ impl Inherited {
 
 /// Runs in the child and never returns: the standard library's own pipe for errors of `exec` may
 /// have a number that is given to something else here, so that it can't be used any more.
-fn become_program(
-    (moves, cgroup): (&[(RawFd, RawFd)], Option<RawFd>),
-    program: &Program,
-    report: RawFd,
-) -> io::Result<()> {
-    let error = match prepare(moves, cgroup) {
+fn become_program(place: &Place, program: &Program, report: RawFd) -> io::Result<()> {
+    let error = match prepare(place) {
         Ok(()) => program.exec(),
         Err(error) => error,
     };
@@ -182,10 +201,22 @@ fn become_program(
     }
 }
 
+/// What the child does to itself before `exec`, laid out before the fork.
+struct Place {
+    moves: Vec<(RawFd, RawFd)>,
+    cgroup: Option<RawFd>,
+    terminal: Terminal,
+}
+
 /// Only async-signal-safe calls.
-fn prepare(moves: &[(RawFd, RawFd)], cgroup: Option<RawFd>) -> io::Result<()> {
+fn prepare(place: &Place) -> io::Result<()> {
     rustix::process::setsid()?;
-    if let Some(cgroup) = cgroup {
+    if place.terminal == Terminal::StandardInput {
+        // SAFETY: the number is open: the standard library put standard input there.
+        let input = unsafe { BorrowedFd::borrow_raw(0) };
+        rustix::process::ioctl_tiocsctty(input)?;
+    }
+    if let Some(cgroup) = place.cgroup {
         // SAFETY: the descriptor stays open in the parent until the spawn returned.
         let cgroup = unsafe { BorrowedFd::borrow_raw(cgroup) };
         rustix::io::write(cgroup, b"0")?;
@@ -198,7 +229,7 @@ fn prepare(moves: &[(RawFd, RawFd)], cgroup: Option<RawFd>) -> io::Result<()> {
     unsafe {
         libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int);
     }
-    for (from, to) in moves {
+    for (from, to) in &place.moves {
         // SAFETY: `from` is open (it was duplicated before the fork and is kept until the spawn
         // returned), and nothing in this process uses `to` from now on.
         if unsafe { libc::dup2(*from, *to) } < 0 {

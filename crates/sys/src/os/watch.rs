@@ -123,6 +123,59 @@ impl DirWatch {
     }
 }
 
+/// A watch on one name: its file and the directory it lies in, and nothing beside it, so that what
+/// others do in the same directory wakes nobody.
+#[derive(Debug)]
+pub struct NameWatch {
+    inotify: OwnedFd,
+}
+
+impl NameWatch {
+    /// Starts watching a file that is there: readable once it, or its directory, may be gone.
+    ///
+    /// # Errors
+    /// When it isn't there, or no watch is left.
+    pub fn new(file: &Path) -> Result<Self, WatchError> {
+        let path = file.to_owned();
+        let failed = |error: Errno| match error {
+            Errno::MFILE => WatchError::TooManyInstances { path: path.clone() },
+            Errno::NOSPC => WatchError::TooManyWatches { path: path.clone() },
+            error => WatchError::Io { path: path.clone(), source: error.into() },
+        };
+        let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(failed)?;
+        let gone = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
+        // Taking a name away from a file that is open changes its count of links only.
+        add_watch(&inotify, file, gone | WatchFlags::ATTRIB).map_err(failed)?;
+        if let Some(dir) = file.parent() {
+            add_watch(&inotify, dir, gone | WatchFlags::ONLYDIR).map_err(failed)?;
+        }
+        Ok(Self { inotify })
+    }
+
+    /// Forgets what happened so far.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn drain(&self) -> io::Result<()> {
+        let mut buffer = [MaybeUninit::uninit(); 1024];
+        let mut reader = Reader::new(&self.inotify, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Readable once the name may be gone.
+impl AsFd for NameWatch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inotify.as_fd()
+    }
+}
+
 /// Readable while there are changes.
 impl AsFd for DirWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {

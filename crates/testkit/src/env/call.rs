@@ -12,6 +12,7 @@ use std::time::Duration;
 use creel_sys::process::{ProcessIdentity, Signal};
 
 use super::TestEnv;
+use crate::viewing::Viewing;
 
 /// Far longer than any call takes; only a hang is cut.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -123,6 +124,20 @@ impl<'e> Call<'e> {
         // A program that doesn't read its input must not hold the test up.
         thread::spawn(move || stdin.write_all(&bytes));
         child
+    }
+
+    /// Starts the program on a terminal of its own, as a person would.
+    ///
+    /// # Panics
+    /// When it can't be started.
+    #[must_use]
+    pub fn on_terminal(self, columns: u16, lines: u16) -> Viewing {
+        let program = PathBuf::from(self.command.get_program());
+        let arguments = self.command.get_args().map(ToOwned::to_owned).collect();
+        let variables = self.command.get_envs();
+        let variables = variables.filter_map(|(name, value)| Some((name.into(), value?.into())));
+        let cwd = self.command.get_current_dir().unwrap_or(Path::new("/")).to_owned();
+        Viewing::start((program, arguments), (variables.collect(), cwd), (columns, lines))
     }
 
     /// Runs the program until its streams are closed and it has ended.

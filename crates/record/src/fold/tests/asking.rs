@@ -1,15 +1,41 @@
 //! Questions: what they hold, and where their answers go.
 
 use super::check;
-use crate::story::Do::{Answer, Ask, Cancel, Defer, Exit, Finish, Observe, Owed, Stop, Take};
+use crate::story::Do::{
+    Answer, Ask, Await, Cancel, Defer, Exit, Finish, Observe, Owed, Stop, Take,
+};
 use crate::story::Story;
 use crate::words::EndReason;
 use crate::words::Mode::Headless;
 
 #[test]
-fn a_return_makes_its_open_question_moot() {
+fn a_finish_makes_its_open_question_moot() {
     let story = Story::after(Headless, &[Owed, Ask, Finish("r")]);
     assert_eq!(story.session.questions, []);
+}
+
+#[test]
+fn a_turn_that_rests_is_woken_by_the_answer_to_what_it_asked() {
+    let mut story = Story::after(Headless, &[Owed, Ask, Await("r"), Exit(0)]);
+    assert_eq!(
+        story.standing(),
+        "awaiting, shelf parked; run 1 completed (returned); owed nothing"
+    );
+    story.takes(&[Answer(0)]);
+    assert_eq!(story.standing(), "awaiting, shelf parked; run 1 completed (returned); owed a wake");
+}
+
+#[test]
+fn an_answer_that_nobody_took_before_the_return_is_a_wake() {
+    let mut story = Story::after(Headless, &[Owed, Ask, Answer(0), Await("r"), Exit(0)]);
+    assert_eq!(story.standing(), "awaiting, shelf parked; run 1 completed (returned); owed a wake");
+    story.takes(&[Owed]);
+    assert_eq!(story.session.questions, []);
+    check(
+        Headless,
+        &[Owed, Ask, Answer(0), Take(0), Await("r"), Exit(0)],
+        "awaiting, shelf parked; run 1 completed (returned); owed nothing",
+    );
 }
 
 #[test]

@@ -42,17 +42,24 @@ fn checklist_09_a_return_decides_then_a_question_then_working() {
 }
 
 #[test]
-fn between_a_verdict_and_a_return_the_later_entry_wins() {
-    use EndReason::{Closed, Parked};
+fn a_verdict_moves_what_returned_and_stands_against_a_parting_return() {
+    use EndReason::{Closed, Ended, Killed, Parked};
     let live = "run 1 running (live); owed its live run";
     check(Headless, &[Owed, Await("r"), Stop(Closed)], &format!("finished, shelf closed; {live}"));
     check(Headless, &[Owed, Finish("r"), Stop(Parked)], &format!("awaiting, shelf parked; {live}"));
-    check(Headless, &[Owed, Stop(Parked), Finish("r")], &format!("finished, shelf parked; {live}"));
-    check(
-        Headless,
-        &[Owed, Stop(Parked), Finish("r"), Exit(0)],
-        "finished, shelf finished; run 1 completed (returned); owed nothing",
-    );
+    for (verdict, expected) in [
+        (Parked, "awaiting, shelf parked; run 1 completed (parked); owed nothing"),
+        (Closed, "finished, shelf closed; run 1 completed (closed); owed nothing"),
+        (Ended, "finished, shelf closed; run 1 completed (ended); owed nothing"),
+        (Killed, "abandoned, shelf error; run 1 failed (killed); owed nothing"),
+    ] {
+        for parting in [Finish("r"), Await("r")] {
+            let story = Story::after(Headless, &[Owed, Stop(verdict), parting, Exit(0)]);
+            assert_eq!(story.standing(), expected);
+            let result = story.session.latest_result.as_ref().expect("the work is kept");
+            assert!(result.is_late);
+        }
+    }
     check(
         Headless,
         &[Owed, Finish("r"), Stop(Parked), Exit(0)],
@@ -330,6 +337,21 @@ fn an_interrupted_run_owes_its_follow_up_until_it_starts() {
         &[Owed, Interrupt("x"), Stop(EndReason::Closed), Exit(0)],
         "finished, shelf closed; run 1 completed (closed); owed nothing",
     );
+}
+
+#[test]
+fn an_end_that_was_asked_for_first_is_not_interrupted() {
+    use EndReason::{Closed, Interrupted, Killed, Parked, Switched};
+    for first in [Stop(Killed), Stop(Closed), Stop(Parked), Stop(Switched), Interrupt("first")] {
+        let mut story = Story::after(Headless, &[Owed, first]);
+        let before = story.session.clone();
+        let refusal = story.take(&Interrupt("second")).expect_err("refused");
+        assert_eq!(refusal.code(), "being-ended");
+        assert_eq!(story.session, before);
+    }
+    let mut story = Story::after(Headless, &[Owed, Interrupt("first"), Signal(15), Owed]);
+    story.takes(&[Interrupt("second")]);
+    assert_eq!(story.session.live_run().and_then(|run| run.end_requested), Some(Interrupted));
 }
 
 #[test]

@@ -57,8 +57,10 @@ fn those_who_come_back_are_outrun() {
 fn those_who_fork_and_go_are_caught() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("hop");
-    std::fs::write(&path, "trap '' TERM; sleep 0.1; sh \"$0\" & exit").expect("a script");
-    let script = Scripted::start(&format!("sh {} & echo ready; read line", path.display()));
+    // Counted, so that a killed test leaves no chain behind for ever.
+    let hop = "trap '' TERM; [ $1 = 0 ] || { sleep 0.1; sh \"$0\" $(($1-1)) & exit; }";
+    std::fs::write(&path, hop).expect("a script");
+    let script = Scripted::start(&format!("sh {} 1000 & echo ready; read line", path.display()));
     script.lines(1);
     check(&script, Pressure { first: Signal::TERM, grace: SHORT, limit: LONG }, &[]);
 }
