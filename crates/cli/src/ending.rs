@@ -17,6 +17,7 @@ use crate::machinery::Machinery;
 use crate::output::say;
 use crate::report::{Report, chain};
 use crate::settings::Settings;
+use crate::starting::parent::wake_parent_of;
 use crate::starting::right::{self, Doubt, Patience};
 
 /// How long a keeper may take to answer: it does nothing that takes longer than a sync.
@@ -68,10 +69,16 @@ impl Ending {
         let recorded =
             context.record(&self.store, self.id, |session| request_end(session, &self.asked))?;
         self.tell(&recorded);
-        let Some(run) = recorded.session.live_run() else { return Ok(()) };
-        context.output.flush()?;
         let inside = caller == Some(self.id) || context.environment.caller()? == Some(self.id);
-        see_out((&self.store, self.verb), &recorded.session, run, inside)
+        if let Some(run) = recorded.session.live_run() {
+            context.output.flush()?;
+            see_out((&self.store, self.verb), &recorded.session, run, inside)?;
+        }
+        if !inside {
+            // The keeper of a live run has done so; a child at rest has none.
+            wake_parent_of(context, &self.store, self.id);
+        }
+        Ok(())
     }
 
     /// Tells the person what the record holds now.

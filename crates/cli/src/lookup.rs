@@ -1,9 +1,10 @@
 //! From what a person typed to the session that is meant.
 
-use creel_record::SessionId;
+use creel_record::{Session, SessionId};
 use creel_spool::{ResolveError, RowFilter, Store};
 
 use crate::codes::Code;
+use crate::output::say;
 use crate::report::Report;
 
 /// Candidates that a refusal names.
@@ -23,6 +24,22 @@ pub(crate) fn find(store: &Store, typed: &str) -> Result<SessionId, Report> {
         }
         Err(error @ ResolveError::Io { .. }) => Err(error.into()),
     }
+}
+
+/// Reads a session for a person or a script that is shown a part of it, and says so when its log
+/// holds more.
+///
+/// # Errors
+/// When it can't be read.
+pub(crate) fn read_telling(store: &Store, id: SessionId) -> Result<Session, Report> {
+    let published = store.read(id)?;
+    if published.is_stale {
+        say(&format!(
+            "creel: the log of {id} holds more than is shown, since nobody published it; \
+             creel rebuild-session-snapshots {id} does"
+        ));
+    }
+    Ok(published.snapshot.session)
 }
 
 fn ambiguous(text: &str, candidates: &[SessionId]) -> Report {

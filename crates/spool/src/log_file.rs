@@ -11,8 +11,7 @@ use crate::error::{ReadError, WriteError};
 use crate::store::Store;
 
 /// Why a log carries the mark; what the mark itself can tell.
-pub(crate) const MARKED: &str =
-    "its log was found damaged, or a failed write could not be undone; `creel heal` repairs it";
+pub(crate) const MARKED: &str = "its log may not be written by its owner, which marks one that was found damaged or whose failed write could not be undone; `creel heal` repairs it";
 
 /// A log with its lock. Dropping it gives the lock up.
 #[derive(Debug)]

@@ -111,16 +111,16 @@ fn terminal_of(store: &Store, session: &Session) -> (Option<TerminalView>, Times
 
 /// Tells whether somebody has the lease, without touching it: even to try a lock is to be in
 /// somebody's way. The kernel's table of locks knows, except of a lock whose taker is of another
-/// process namespace: there the run's processes tell.
+/// process namespace: there the holder tells, which has it for life. The agent never has it.
 fn lease_of(store: &Store, session: &Session) -> Result<LeaseView, Report> {
     let failed = |error: io::Error| Report::of(Code::StoreUnusable, &error).next("creel scope");
     let run = session.live_run();
     let mut held = flock_table::is_locked(&store.lease_path(session.id)).unwrap_or(false);
-    for process in run.iter().flat_map(|run| [&run.holder, &run.agent]).flatten() {
+    if let Some(holder) = run.and_then(|run| run.holder.as_ref()) {
         let identity = ProcessIdentity {
-            pid: process.pid,
-            start_ticks: process.start_ticks,
-            boot_id: process.boot_id.clone(),
+            pid: holder.pid,
+            start_ticks: holder.start_ticks,
+            boot_id: holder.boot_id.clone(),
         };
         held |= identity.is_alive().map_err(failed)?;
     }

@@ -12,6 +12,7 @@ use crate::output::say;
 use crate::report::Report;
 use crate::starting::birth::Settled;
 use crate::starting::owed::Asker;
+use crate::starting::parent::wake_parent_of;
 use crate::starting::right::{Doubt, Patience};
 use crate::starting::{Credentials, Starter};
 use crate::terminal;
@@ -121,6 +122,8 @@ fn attempt(args: &Args, asker: &Asker<'_>, id: SessionId) -> Result<Vec<String>,
     let Asker { context, store, .. } = *asker;
     let mut actions = Vec::new();
     let session = store.read(id)?.snapshot.session;
+    // Judged before anything is written here, which makes it young.
+    let is_young = is_young(args, &session, context);
     if session.live_run().is_none() && !session.dispatches.is_empty() && !args.dry_run {
         // Whoever collects does it from inside a run: none is left to do so.
         match settle_left_behind((context, store), id, Collectors::Gone)? {
@@ -130,7 +133,7 @@ fn attempt(args: &Args, asker: &Asker<'_>, id: SessionId) -> Result<Vec<String>,
     }
     let session = store.read(id)?.snapshot.session;
     let owed = decide(&session, context.now());
-    if owed == Owed::Nothing || is_young(args, &session, context) || is_elsewhere(&session) {
+    if owed == Owed::Nothing || is_young || is_elsewhere(&session) {
         return Ok(actions);
     }
     if args.dry_run {
@@ -144,6 +147,7 @@ fn attempt(args: &Args, asker: &Asker<'_>, id: SessionId) -> Result<Vec<String>,
     if let (Some(run), false) = (lost, settled == Settled::Held) {
         let reason = run.end_reason.map_or("unknown", creel_record::EndReason::as_str);
         actions.push(format!("run {} recorded as {reason}", run.number));
+        wake_parent_of(context, store, id);
     }
     if let Settled::Started { cause, number } = settled {
         actions.push(format!("run {number} started ({cause})"));

@@ -7,7 +7,7 @@ use creel_spool::{ReadError, Store};
 use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::output::say;
+use crate::lookup::read_telling;
 use crate::report::Report;
 use crate::view;
 
@@ -35,12 +35,7 @@ pub(crate) struct Args {
 /// When there is no such session or result.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let (store, id) = context.session(&args.id)?;
-    let published = store.read(id)?;
-    let is_stale = published.is_stale;
-    let session = published.snapshot.session;
-    if is_stale {
-        say(&stale(id));
-    }
+    let session = read_telling(&store, id)?;
     let found = match args.run {
         None => session.latest_result.clone(),
         Some(number) => result_of(&store, &session, number)?,
@@ -53,14 +48,6 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         context.output.text(&text)?;
     }
     Ok(Exit::Done)
-}
-
-/// Says that a durable change of a session isn't shown.
-fn stale(id: SessionId) -> String {
-    format!(
-        "creel: the log of {id} holds more than is shown, since nobody published it; \
-         creel rebuild-session-snapshots {id} does"
-    )
 }
 
 fn result_of(store: &Store, session: &Session, number: u64) -> Result<Option<ResultRef>, Report> {

@@ -61,13 +61,15 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     let store = context.store()?;
     // Watched before the first look, so that no outcome comes unseen.
     let mut waiter = Waiter::new(&store)?;
+    let may_act = *store.access() == Access::ReadWrite && context.sweeps(&store)?;
+    let duty = if may_act { Duty::Act } else { Duty::Tell };
     let mut anchors = Vec::with_capacity(args.ids.len());
     for typed in &args.ids {
         let id = find(&store, typed)?;
+        // Anchored at what is there now, not at what was published before a crash.
+        deserted::publish(&store, id, duty)?;
         anchors.push(Anchor::at(&store.read(id)?.snapshot.session, args.next));
     }
-    let may_act = *store.access() == Access::ReadWrite && context.sweeps(&store)?;
-    let duty = if may_act { Duty::Act } else { Duty::Tell };
     let mut call = Call { store, anchors, outcomes: BTreeMap::new(), printed: 0, json: args.json };
     loop {
         call.look()?;

@@ -5,10 +5,23 @@ use creel_spool::{ReadError, Store};
 
 use crate::context::Context;
 use crate::dispatching::{Collectors, settle_left_behind};
+use crate::output::say;
 use crate::report::Report;
 use crate::starting::Starter;
 use crate::starting::owed::Asker;
 use crate::starting::right::{self, Doubt, Patience};
+
+/// Wakes the parent of a session that a verb or a takeover ended, where no keeper will. What fails is
+/// told, and no failure of the verb.
+pub(crate) fn wake_parent_of(context: &Context, store: &Store, child: SessionId) {
+    let woken = store
+        .read(child)
+        .map_err(Report::from)
+        .and_then(|child| wake_parent((context, store), child.session(), Vec::new()));
+    if let Err(report) = woken {
+        say(&format!("creel: the parent of {child} was not woken\n{report}"));
+    }
+}
 
 /// Gives what a child came to to its parent at rest, whose request for it ended with its run, and
 /// starts the run that the parent is owed by that, with the child's credentials and the caller's.

@@ -249,3 +249,49 @@ fn checklist_2_a_mutation_is_one_line_and_a_read_is_none() {
     }
     assert_eq!(scene.run(&["session", &typed, "get", "phase"]).stdout, "counting\n");
 }
+
+/// Puts an earlier snapshot of a session back, as a power loss does that comes before its rename is
+/// on the disk.
+fn stale(scene: &Scene, id: creel_record::SessionId, later: impl FnOnce()) {
+    let log = scene.store.log_path(id);
+    let path = log.with_extension("json");
+    let earlier = std::fs::read(&path).unwrap();
+    later();
+    std::fs::write(&path, earlier).unwrap();
+}
+
+#[test]
+fn what_is_read_of_a_stale_session_is_said_to_be() {
+    let scene = Scene::new();
+    let id = scene.peer("stale");
+    let id_text = id.to_string();
+    let set = |value: &str| {
+        scene.as_agent(id, &["session", "set", "k", value]).run().success();
+    };
+    set("old");
+    scene.as_agent(id, &["session", "return", "--await", "one"]).run().success();
+    stale(&scene, id, || set("new"));
+    for arguments in [&["session", &id_text, "get", "k"][..], &["result", &id_text]] {
+        let output = scene.run(arguments).success();
+        let next = format!("creel rebuild-session-snapshots {id}");
+        assert!(output.stderr.contains(&next), "{arguments:?}: {output:?}");
+    }
+    let peeked = scene.run(&["peek", &id_text]).success().stdout;
+    assert!(peeked.contains("stale: "), "{peeked}");
+    scene.run(&["rebuild-session-snapshots", &id_text]).success();
+    let output = scene.run(&["session", &id_text, "get", "k"]).success();
+    assert_eq!((output.stdout.trim(), output.stderr.as_str()), ("new", ""));
+}
+
+#[test]
+fn a_wait_tells_no_outcome_that_the_log_has_gone_past() {
+    let scene = Scene::new();
+    let id = scene.peer("stale");
+    scene.as_agent(id, &["session", "return", "--await", "one"]).run().success();
+    scene.exit(id, 0);
+    stale(&scene, id, || {
+        scene.start(id);
+    });
+    let output = scene.run(&["wait", &id.to_string(), "--timeout", "0"]);
+    assert_eq!((output.code, output.stdout.as_str()), (7, &*format!("{id} pending\n")));
+}

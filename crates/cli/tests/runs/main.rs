@@ -14,4 +14,5 @@ mod shown;
 mod targets;
 mod trees;
 mod unreachable;
+mod wakes;
 mod world;

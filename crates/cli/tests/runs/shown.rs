@@ -1,5 +1,6 @@
 //! What the README's first command shows.
 
+use crate::recovery::kill_machinery;
 use crate::world::{World, told};
 
 #[test]
@@ -114,4 +115,19 @@ fn an_inspection_tells_who_has_the_lease_and_what_bounds_the_run() {
     let lease = world.store().lease(id).expect("it can be asked for").expect("it is free");
     assert_eq!(look()["held"], true, "whoever has it, and whatever for");
     drop(lease);
+}
+
+#[test]
+fn a_lease_is_not_held_by_an_agent_that_nobody_keeps() {
+    let world = World::new();
+    let id = world.launch(
+        "trap '' TERM HUP; creel session set phase ready; while :; do sleep 600 & wait; done",
+    );
+    world.until_phase(id, "ready");
+    let session = world.until(id, |s| s.live_run().is_some_and(|run| run.agent.is_some()));
+    kill_machinery(&session);
+    let text = world.out(&["inspect", &id.to_string(), "--json"]);
+    let view: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(view["lease"]["held"], false);
+    world.run(&["kill", &id.to_string()]).success();
 }

@@ -6,7 +6,7 @@ use creel_sys::process::ProcessIdentity;
 use crate::world::{Gate, World, ends, shelf};
 
 /// The child that a session waits for, once it works.
-fn child_of(world: &World, id: SessionId) -> SessionId {
+pub(crate) fn child_of(world: &World, id: SessionId) -> SessionId {
     let parent = world.until(id, |session| {
         session.dispatches.first().is_some_and(|dispatch| dispatch.is_materialized)
     });

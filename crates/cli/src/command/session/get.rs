@@ -6,6 +6,7 @@ use creel_spool::Store;
 use crate::codes::Code;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::lookup::read_telling;
 use crate::report::Report;
 
 /// Print the value of a key
@@ -29,7 +30,7 @@ pub(crate) fn run(
     context: &mut Context,
 ) -> Result<Exit, Report> {
     let (store, id) = own;
-    let session = store.read(*id)?.snapshot.session;
+    let session = read_telling(store, *id)?;
     let Some(value) = session.interface.get(&args.key) else {
         let message = format!("session {id} has no key '{}'", args.key);
         return Err(Report::new(Code::UnknownKey, message).next(format!("creel inspect {id}")));

@@ -37,12 +37,16 @@ impl Anchor {
         Self { id: session.id, run, mark }
     }
 
-    /// Returns what came of the turn; none while it is pending.
+    /// Returns what came of the turn; none while it is pending, or may have gone on unseen.
     ///
     /// # Errors
     /// When the session can't be read.
     pub(crate) fn look(&self, store: &Store) -> Result<Option<Settlement>, Report> {
-        let session = store.read(self.id)?.snapshot.session;
+        let published = store.read(self.id)?;
+        if published.is_stale {
+            return Ok(None);
+        }
+        let session = published.snapshot.session;
         let found = match (self.mark, self.run) {
             (Mark::Turn, Some(run)) => settled(&chain(store, &session, run)?, &session, run),
             (Mark::After(passed), _) => next(&session, passed),

@@ -12,11 +12,16 @@ use creel_sys::process::ProcessHandle;
 use crate::codes::Code;
 use crate::collecting::{holder_lives, holder_of, last_holder};
 use crate::context::Context;
+use crate::dispatching::{Collectors, settle_left_behind};
 use crate::report::Report;
 use crate::starting::Starter;
 use crate::starting::birth::Settled;
-use crate::starting::owed::Asker;
+use crate::starting::owed::{Asker, session_now};
+use crate::starting::parent::wake_parent_of;
 use crate::starting::right::{self, Doubt, Patience};
+
+/// Pause before what could not be published is tried again: nothing tells when there is room.
+const PUBLISH_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// How long a session without a run is left to whoever just created it: they win its lease next.
 const NEWBORN_MS: i64 = 5_000;
@@ -56,6 +61,20 @@ pub(super) fn see_to(
 ) -> Result<Seen, Report> {
     let mut seen = Seen::default();
     for id in ids {
+        match publish(store, *id, duty)? {
+            Shown::Whole => {}
+            Shown::Now => seen.has_changed = true,
+            Shown::NotYet => {
+                let due = Deadline::after(PUBLISH_AGAIN_AFTER);
+                seen.look_again = Some(seen.look_again.map_or(due, |other| other.min(due)));
+                continue;
+            }
+        }
+        let session = store.read(*id)?.snapshot.session;
+        if duty == Duty::Act && session.live_run().is_none() && !session.dispatches.is_empty() {
+            // Whoever collects does it from inside a run: none is left to do so.
+            seen.has_changed |= settle_left_behind((context, store), *id, Collectors::Gone)? > 0;
+        }
         let session = store.read(*id)?.snapshot.session;
         match decide(&session, context.now()) {
             Owed::Nothing => {}
@@ -65,6 +84,7 @@ pub(super) fn see_to(
                 // Nothing was recorded where the end stands in the log and is not visible yet.
                 seen.has_changed |= taken.is_some_and(|taken| taken.recorded.is_some())
                     || store.read(*id)?.snapshot.session.live_run().is_none();
+                wake_parent_of(context, store, *id);
             }
             Owed::LiveRun => tell(store, &session, "the end of its run is to be recorded")?,
             Owed::StartIntended | Owed::Reprompt { .. } | Owed::Wake { .. } => {
@@ -84,6 +104,36 @@ pub(super) fn see_to(
         }
     }
     Ok(seen)
+}
+
+/// Whether all that a log holds is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It was.
+    Whole,
+    /// It is now.
+    Now,
+    /// It can't be published yet: a disk is full, say.
+    NotYet,
+}
+
+/// Publishes what a dead writer left in a session's log: nothing may be told of a session that has
+/// gone on since.
+///
+/// # Errors
+/// When the session can't be read, or is stale where nothing may be done about it.
+pub(super) fn publish(store: &Store, id: SessionId, duty: Duty) -> Result<Shown, Report> {
+    if !store.read(id)?.is_stale {
+        return Ok(Shown::Whole);
+    }
+    if duty == Duty::Tell {
+        let message = format!("the log of session {id} holds more than is published");
+        let root = store.root().display();
+        let next = format!("creel --orb-root {root} rebuild-session-snapshots {id}");
+        return Err(Report::new(Code::NoOutcome, message).next(next));
+    }
+    session_now(store, id)?;
+    Ok(if store.read(id)?.is_stale { Shown::NotYet } else { Shown::Now })
 }
 
 /// Returns when a session without a run is old enough that nobody is about to start it.
