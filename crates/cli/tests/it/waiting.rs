@@ -174,3 +174,17 @@ fn a_run_whose_holder_and_keeper_were_killed_is_seen_out() {
     let reason = scene.store.read(id).unwrap().snapshot.session.runs[0].end_reason;
     assert_eq!(reason, Some(EndReason::Lost));
 }
+
+#[test]
+fn a_reconcile_that_records_a_childs_result_wakes_the_parent_in_the_same_call() {
+    let scene = Scene::new();
+    let parent = scene.peer("parent");
+    let child = scene.child(parent, "child");
+    scene.as_agent(child, &["session", "return", "found"]).run().success();
+    scene.exit(child, 0);
+    scene.as_agent(parent, &["session", "return", "--await", "waiting"]).run().success();
+    scene.exit(parent, 0);
+    // The parent is old; what is recorded of its child makes it young.
+    let told = scene.run(&["reconcile", &parent.to_string()]).stdout;
+    assert!(told.contains("1 results of children recorded, run 2 started (wake)"), "{told}");
+}
