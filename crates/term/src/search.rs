@@ -30,10 +30,19 @@ pub enum Pattern {
 
 /// A pattern that can't be searched for.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the pattern is refused")]
+#[error("the pattern can't be searched for: {reason}")]
 pub struct PatternRefused {
-    #[source]
-    source: Box<regex::Error>,
+    /// What is wrong with it, in one line.
+    reason: String,
+}
+
+impl From<regex::Error> for PatternRefused {
+    fn from(error: regex::Error) -> Self {
+        let text = error.to_string();
+        // A syntax error draws the pattern first; what is wrong stands in the last line.
+        let last = text.lines().last().unwrap_or_default().trim();
+        Self { reason: last.strip_prefix("error: ").unwrap_or(last).to_owned() }
+    }
 }
 
 /// A place between cells.
@@ -76,7 +85,7 @@ impl Pattern {
             .size_limit(MAX_PATTERN_BYTES)
             .dfa_size_limit(MAX_PATTERN_BYTES)
             .build()
-            .map_err(|source| PatternRefused { source: Box::new(source) })
+            .map_err(Into::into)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `creel result`.
 
 use creel_record::run::ResultRef;
-use creel_record::{Session, SessionId};
+use creel_record::{Session, SessionId, WorkState};
 use creel_spool::{ReadError, Store};
 
 use crate::codes::Code;
@@ -79,6 +79,15 @@ fn none(store: &Store, session: &Session, run: Option<u64>) -> Report {
             let message = format!("{what}; runs with results: {}", numbers.join(", "));
             Report::new(Code::NoResult, message).next(next)
         }
-        None => Report::new(Code::NoResult, what).next(format!("creel wait {id}")),
+        None if run.is_none() && is_working(session) => {
+            Report::new(Code::NoResult, what).next(format!("creel wait {id}"))
+        }
+        None => Report::new(Code::NoResult, what).next(format!("creel inspect {id}")),
     }
+}
+
+/// Tells whether a result may still come without anybody's doing.
+fn is_working(session: &Session) -> bool {
+    matches!(session.work_state(), WorkState::Working | WorkState::NeedsInput)
+        && (session.live_run().is_some() || session.intent.is_some())
 }

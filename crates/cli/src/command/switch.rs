@@ -1,10 +1,12 @@
 //! `creel switch`.
 
+use clap::ValueEnum as _;
 use creel_record::command::end::{AskedEnd, request_end};
 use creel_record::event::fact::ModeSwitched;
 use creel_record::{EndReason, Mode, Session};
 use creel_spool::Store;
 
+use crate::codes::Code;
 use crate::command::interactive::Showing;
 use crate::command::restart::begin_again;
 use crate::context::Context;
@@ -28,11 +30,11 @@ const GO_ON: &str = "This session goes on without a terminal and without a perso
 /// that is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session
-    id: String,
     /// The shape
     #[arg(value_enum)]
     shape: Shape,
+    /// The session
+    id: String,
     #[command(flatten)]
     prompt: TextArguments,
     #[command(flatten)]
@@ -59,6 +61,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     context.may_write(&store)?;
     let session = store.read(id)?.snapshot.session;
     let caller = permitted(context, &store, (&session, Act::End))?;
+    if caller == Some(id) {
+        // Its own end would take this call along, before it could start anything.
+        let message = format!("session {id} can't switch itself; nothing was changed");
+        let shape = args.shape.to_possible_value().map(|value| value.get_name().to_owned());
+        let next = format!("creel switch {} {id}, from outside", shape.unwrap_or_default());
+        return Err(Report::new(Code::WrongState, message).next(next));
+    }
     let mode = match args.shape {
         Shape::Interactive => Mode::Interactive,
         Shape::Headless if session.parent.is_some() => Mode::Subagent,
@@ -69,12 +78,12 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
         return Ok(Exit::Done);
     }
     let size = match args.shape {
-        Shape::Interactive => args.showing.prepare("switch ID interactive")?,
+        Shape::Interactive => args.showing.prepare("switch interactive ID")?,
         Shape::Headless => None,
     };
     let mut starter = Starter::new(context)?;
     starter.terminal_size = size.unwrap_or(starter.terminal_size);
-    end_live_run((context, &store), &session, caller == Some(id))?;
+    end_live_run((context, &store), &session)?;
     let switched = context
         .append(&store, id, move |_| Ok(ModeSwitched { mode }.into()))
         .map_err(|report| report.next(format!("creel inspect {id}")))?;
@@ -92,18 +101,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-fn end_live_run(
-    (context, store): (&Context, &Store),
-    session: &Session,
-    inside: bool,
-) -> Result<(), Report> {
+fn end_live_run((context, store): (&Context, &Store), session: &Session) -> Result<(), Report> {
     if session.live_run().is_none() {
         return Ok(());
     }
     let asked = AskedEnd::from(EndReason::Switched);
     let recorded = context.record(store, session.id, |session| request_end(session, &asked))?;
     match recorded.session.live_run() {
-        Some(run) => see_out((store, "switch"), &recorded.session, run, inside),
+        Some(run) => see_out((store, "switch"), &recorded.session, run, false),
         None => Ok(()),
     }
 }

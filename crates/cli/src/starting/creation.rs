@@ -145,11 +145,12 @@ pub(crate) fn working_directory(given: Option<&Path>) -> Result<String, Report> 
     let dir = dir.canonicalize().map_err(|error| {
         let message =
             format!("'{}' can't be the working directory: {}", dir.display(), chain(&error));
-        Report::new(Code::Usage, message).next("creel launch --cwd DIR …")
+        Report::new(Code::Usage, message).next("the same command with --cwd DIR of a directory")
     })?;
     if !dir.is_dir() {
         let message = format!("'{}' is no directory", dir.display());
-        return Err(Report::new(Code::Usage, message).next("creel launch --cwd DIR …"));
+        return Err(Report::new(Code::Usage, message)
+            .next("the same command with --cwd DIR of a directory"));
     }
     text_of(dir)
 }
@@ -157,6 +158,6 @@ pub(crate) fn working_directory(given: Option<&Path>) -> Result<String, Report> 
 fn text_of(dir: PathBuf) -> Result<String, Report> {
     dir.into_os_string().into_string().map_err(|dir| {
         let message = format!("the path '{}' is not UTF-8", dir.display());
-        Report::new(Code::NonUtf8, message).next("creel launch --cwd DIR …")
+        Report::new(Code::NonUtf8, message).next("the same command with --cwd DIR of a directory")
     })
 }

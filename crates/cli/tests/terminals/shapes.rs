@@ -76,19 +76,27 @@ fn a_session_switches_its_shape_and_keeps_its_id() {
     let id = scene.start("echo ready");
     let text = id.to_string();
     scene.wait_for(id, "ready");
-    scene.out(&["switch", &text, "headless", "creel session return --finish 'from alone'"]);
+    scene.out(&["switch", "headless", &text, "creel session return --finish 'from alone'"]);
     scene.until(id, |session| session.result_count == 1);
     scene.ended(id);
     assert_eq!(scene.out(&["result", &text]), "from alone");
     assert_eq!(scene.session(id).mode, Mode::Headless);
-    scene.out(&["switch", &text, "interactive", "--detached", "--size", "66x20", "echo back"]);
+    scene.out(&["switch", "interactive", &text, "--detached", "--size", "66x20", "echo back"]);
     scene.wait_for(id, "back");
     assert_eq!(scene.session(id).mode, Mode::Interactive);
     assert_eq!(scene.terminal(id).size.columns, 66);
     let expected = [Some(EndReason::Switched), Some(EndReason::Returned), None];
     assert_eq!(reasons(&scene, id), expected);
-    let again = scene.call(&["switch", &text, "interactive", "-d"]).run().success();
+    let again = scene.call(&["switch", "interactive", &text, "-d"]).run().success();
     assert!(again.stderr.contains("Already: interactive"), "{again:?}");
+}
+
+#[test]
+fn an_agent_does_not_switch_itself_into_nothing() {
+    let scene = Scene::new();
+    let id = scene.start("creel switch headless \"$ORBH_SESSION_ID\" go; echo switched-$?");
+    scene.wait_for(id, "switched-4");
+    assert_eq!(scene.session(id).mode, Mode::Interactive);
 }
 
 #[test]
