@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use creel_record::snapshot::Snapshot;
 use creel_record::{EventId, SessionId, Timestamp};
-use creel_sys::fs::{FsFile, LockMode, read_exact_at};
+use creel_sys::fs::{FsFile, LockMode, OpenHow, read_exact_at};
 use thiserror::Error;
 
 use crate::damage::Fault;
@@ -109,6 +109,7 @@ impl Store {
             return Err(HealError::ReadOnly { id, reason });
         }
         let io = |what| move |source| HealError::Io { id, what, source };
+        self.put_back(id).map_err(io("put a log in the place of the lost one"))?;
         let log = lock_as_it_is(self, id, LockMode::Exclusive).map_err(|error| match error {
             LockError::NotFound => HealError::NotFound { id },
             LockError::Busy => HealError::Busy { id, waited: self.lock_wait() },
@@ -127,6 +128,20 @@ impl Store {
             return self.put_right(id, &log, (audit, findings));
         }
         self.replace_log(id, (&log, stored, audit), mint)
+    }
+
+    /// Makes an empty log where one is gone of which there is a snapshot: it is the shortest of those
+    /// that are shorter than what was published.
+    fn put_back(&self, id: SessionId) -> io::Result<()> {
+        let path = self.log_path(id);
+        match self.fs().stat(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other.map(drop),
+        }
+        match stored(self, id)? {
+            Stored::Good(_) => self.fs().open(&path, OpenHow::Create).map(drop),
+            Stored::Missing | Stored::Bad(_) => Ok(()),
+        }
     }
 
     /// Makes snapshot and run index from a healthy log, where they are not good.

@@ -1,6 +1,8 @@
 //! Finding sessions by id, by the beginning of one, or all of them.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 
 use creel_record::SessionId;
 
@@ -53,29 +55,30 @@ impl Store {
     }
 
     fn scan(&self, prefix: &str) -> io::Result<Vec<SessionId>> {
-        let mut ids = Vec::new();
+        let mut ids = BTreeSet::new();
         for name in self.fs().read_dir(self.spool_dir())? {
-            let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else {
-                continue;
-            };
-            if !stem.starts_with(prefix) {
-                continue;
-            }
+            let stem = name.to_str().and_then(|name| {
+                name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json"))
+            });
+            let Some(stem) = stem.filter(|stem| stem.starts_with(prefix)) else { continue };
             if let Ok(id) = stem.parse()
+                && !ids.contains(&id)
                 && self.is_there(id)?
             {
-                ids.push(id);
+                ids.insert(id);
             }
         }
-        Ok(ids)
+        Ok(ids.into_iter().collect())
     }
 
-    /// True when a session's log holds something: an empty one was never acknowledged.
+    /// True when a session's log holds something, or did: a log that is empty or gone was never
+    /// acknowledged, unless a snapshot was made of it.
     pub(crate) fn is_there(&self, id: SessionId) -> io::Result<bool> {
-        match self.fs().stat(&self.log_path(id)) {
+        let holds = |path: &Path| match self.fs().stat(path) {
             Ok(stat) => Ok(stat.is_file && stat.len_bytes > 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
-        }
+        };
+        Ok(holds(&self.log_path(id))? || holds(&self.snapshot_path(id))?)
     }
 }

@@ -16,7 +16,7 @@ use crate::error::ReadError;
 use crate::feed;
 use crate::file::read_bounded;
 use crate::load::{State, Stored, stored, unfoldable};
-use crate::log_file::lock_as_it_is;
+use crate::log_file::{LockError, lock_as_it_is};
 use crate::store::Store;
 use crate::walk::{Bounds, Start, Step, Walk};
 
@@ -109,12 +109,19 @@ impl Store {
     /// # Errors
     /// When there is no such session, it is busy, or a file can't be read.
     pub fn verify(&self, id: SessionId) -> Result<Report, ReadError> {
-        let log =
-            lock_as_it_is(self, id, LockMode::Shared).map_err(|error| error.into_read(self, id))?;
-        if log.stat.len_bytes == 0 {
+        let stored_now = || stored(self, id).map_err(ReadError::io(&self.snapshot_path(id)));
+        let log = match lock_as_it_is(self, id, LockMode::Shared) {
+            // Only what was made from it tells that there was one.
+            Err(LockError::NotFound) if !matches!(stored_now()?, Stored::Missing) => {
+                feed::mark_dirty(self, id);
+                return Ok(lost(id, &stored_now()?));
+            }
+            other => other.map_err(|error| error.into_read(self, id))?,
+        };
+        let stored = stored_now()?;
+        if log.stat.len_bytes == 0 && matches!(stored, Stored::Missing) {
             return Err(ReadError::NotFound { id });
         }
-        let stored = stored(self, id).map_err(ReadError::io(&self.snapshot_path(id)))?;
         let len_bytes = log.stat.len_bytes;
         let audit = audit(log.file.as_ref(), (id, len_bytes), &stored)
             .map_err(ReadError::io(&self.log_path(id)))?;
@@ -142,6 +149,12 @@ impl Store {
         }
         Ok(report)
     }
+}
+
+/// Reports a session whose log is gone.
+fn lost(id: SessionId, stored: &Stored) -> Report {
+    let findings = Audit::default().findings(stored, 0);
+    Report { id, len_bytes: 0, event_count: 0, faults: Vec::new(), findings, is_unfinished: false }
 }
 
 /// What a walk through a whole log came to.

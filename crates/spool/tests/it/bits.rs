@@ -320,3 +320,32 @@ fn damage_in_several_places_is_found_and_healed_place_by_place() {
         }
     }
 }
+
+#[test]
+fn a_log_that_was_emptied_or_removed_is_found_and_healed() {
+    let scene = Scene::new();
+    let id = session_id(DAMAGED);
+    for is_removed in [false, true] {
+        let disk = scene.disk.crash_processes();
+        let store = Store::open(Path::new(ROOT), Arc::new(disk.clone()), "boot").unwrap();
+        let path = store.log_path(id);
+        if is_removed {
+            disk.remove_file(&path).unwrap();
+        } else {
+            disk.open(&path, OpenHow::ReadWrite).unwrap().set_len(0).unwrap();
+        }
+        let others = store.ids().unwrap();
+        assert!(others.contains(&id) && others.contains(&session_id(OTHER)));
+        assert_eq!(store.resolve(&id.to_string()).unwrap(), id);
+        let report = store.verify(id).unwrap();
+        assert!(report.needs_heal(), "{report:?}");
+        let published = store.read(id).unwrap();
+        assert!(published.damage.is_some());
+        assert_eq!(published.session().result_count, 2, "the last snapshot is served");
+        let healed = heal(&store, id, &mut Minter::new(2)).unwrap();
+        assert_eq!(healed.lost.len(), scene.events.len(), "the creation is made anew");
+        assert!(!store.verify(id).unwrap().needs_heal());
+        assert!(store.read(id).unwrap().damage.is_none());
+        assert!(!store.verify(session_id(OTHER)).unwrap().needs_heal());
+    }
+}
