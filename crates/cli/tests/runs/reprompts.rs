@@ -1,5 +1,9 @@
 //! Turns that return nothing.
 
+use std::process::Child;
+
+use creel_record::SessionId;
+
 use crate::recovery::kill_machinery;
 use crate::world::{World, ends, shelf};
 
@@ -62,15 +66,21 @@ fn an_exit_code_is_the_verdict_where_the_target_says_so() {
     assert_eq!(result.source.to_string(), "/keeper");
 }
 
-#[test]
-fn a_turn_goes_on_once_the_users_mistake_is_mended() {
-    let world = World::new();
+/// Ends a run without a return while the catalog is wrong; returns the session and who waits for it.
+fn blocked(world: &World) -> (SessionId, Child) {
     let gate = world.gate("gate");
     let id = world.launch(&format!("[ -n \"$ORBH_PROMPT\" ] || {{ {}; }}", gate.wait()));
     world.configure("catalog.toml", "x = =\n");
     gate.open();
     world.until(id, |session| ends(session) == ["exit-zero"]);
     let waiting = world.call(&["wait", &id.to_string()]).spawn();
+    (id, waiting)
+}
+
+#[test]
+fn a_turn_goes_on_once_the_users_mistake_is_mended() {
+    let world = World::new();
+    let (id, waiting) = blocked(&world);
     let log = world.until_logged(id, "can't start what is owed yet");
     assert!(log.contains("catalog-invalid") && log.contains("catalog.toml:1"), "{log}");
     let seen = world.out(&["inspect", &id.to_string()]);
@@ -83,12 +93,7 @@ fn a_turn_goes_on_once_the_users_mistake_is_mended() {
 #[test]
 fn who_waits_starts_what_is_owed_and_nobody_starts() {
     let world = World::new();
-    let gate = world.gate("gate");
-    let id = world.launch(&format!("[ -n \"$ORBH_PROMPT\" ] || {{ {}; }}", gate.wait()));
-    world.configure("catalog.toml", "x = =\n");
-    gate.open();
-    world.until(id, |session| ends(session) == ["exit-zero"]);
-    let waiting = world.call(&["wait", &id.to_string()]).spawn();
+    let (id, waiting) = blocked(&world);
     world.until_logged(id, "can't start what is owed yet");
     // Now nobody is left who would: the call that waits takes over.
     kill_machinery(&world.session(id));
